@@ -26,8 +26,8 @@ extern "C" {
 #define OMPI_HAVE_MPI_EXT_FTMPI 1 /* what programs for Open MPI ask: whether the calls below are there */
 
 #define MPIX_ERR_PROC_FAILED MPI_ERR_PROC_ABORTED
-/* Of a request that receives from any source: a rank has died whose message it may be. The request stays as it is (MPI_Test sets no flag):
- * it may be cancelled, or waited for again after MPIX_Comm_failure_ack. Blocking receives from any source end with MPIX_ERR_PROC_FAILED. */
+/* A request that receives from any source has this error: a rank has died whose message it may be. The request stays as it is (MPI_Test sets
+ * no flag): it may be cancelled, or waited for again after MPIX_Comm_failure_ack. Blocking receives from any source end with MPIX_ERR_PROC_FAILED. */
 #define MPIX_ERR_PROC_FAILED_PENDING 16001
 #define MPIX_ERR_REVOKED 16002
 

@@ -29,7 +29,7 @@ extern "C" {
 
 /* ---- Types ------------------------------------------------------------------------------------------------------ */
 
-/* What they are made of, for those who know only the ABI. */
+/* The types that they are made of, for those who know only the ABI. */
 #define MPI_ABI_Aint intptr_t
 #define MPI_ABI_Offset int64_t
 #define MPI_ABI_Count MPI_ABI_Offset
@@ -79,7 +79,7 @@ typedef struct {
     MPI_Fint MPI_internal[5];
 } MPI_F08_status;
 
-/* What users hand over to be called. */
+/* Functions that users hand over to be called. */
 typedef void MPI_User_function(void *invec, void *inoutvec, int *len, MPI_Datatype *datatype);
 typedef void MPI_User_function_c(void *invec, void *inoutvec, MPI_Count *len, MPI_Datatype *datatype);
 typedef int MPI_Comm_copy_attr_function(MPI_Comm comm, int comm_keyval, void *extra_state, void *attribute_val_in,
@@ -106,7 +106,7 @@ typedef void MPI_T_event_dropped_cb_function(MPI_Count count, MPI_T_event_regist
 typedef MPI_Comm_errhandler_function MPI_Comm_errhandler_fn;
 typedef MPI_Win_errhandler_function MPI_Win_errhandler_fn;
 typedef MPI_File_errhandler_function MPI_File_errhandler_fn;
-/* Of data representations: the extent of a datatype in files, and `count` data from or to a file's buffer. */
+/* Functions of data representations: the extent of a datatype in files, and `count` data from or to a file's buffer. */
 typedef int MPI_Datarep_extent_function(MPI_Datatype datatype, MPI_Aint *extent, void *extra_state);
 typedef int MPI_Datarep_conversion_function(void *userbuf, MPI_Datatype datatype, int count, void *filebuf,
                                             MPI_Offset position, void *extra_state);
@@ -289,7 +289,7 @@ extern MPI_F08_status *MPI_F08_STATUSES_IGNORE;
 #define MPI_MAX_STRINGTAG_LEN          1024
 #define MPI_BSEND_OVERHEAD             512
 
-/* Where the fields of a status of Fortran's are, counted from 0. */
+/* The places of the fields of a status of Fortran's, counted from 0. */
 #define MPI_F_STATUS_SIZE              8
 #define MPI_F_SOURCE                   0
 #define MPI_F_TAG                      1

@@ -33,7 +33,7 @@ struct Fault {
 // PTL_NO_SPACE, for want of memory.
 [[gnu::cold, gnu::noinline]] int no_memory(const char* function);
 
-// What is wrong with a handle that should name an object of kind `wanted`, of any interface.
+// The fault of a handle that should name an object of kind `wanted`, of any interface.
 [[gnu::cold, gnu::noinline]] Fault bad_handle(const char* argument, uint32_t handle, HandleKind wanted);
 
 inline constexpr const char* kIsNull = "is NULL";

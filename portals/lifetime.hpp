@@ -8,7 +8,7 @@
 namespace portunus::api {
 
 std::mutex& lifetime();
-// Where this process stands in its job; set by PtlxJobInit before the engine starts.
+// The place of this process in its job; set by PtlxJobInit before the engine starts.
 JobPlace& job_place();
 // Closes every interface and stops the engine. Caller holds `lifetime`.
 void close_all_interfaces();

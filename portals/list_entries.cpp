@@ -33,14 +33,14 @@ MatchPattern match_pattern(const Interface& interface, const ptl_me_t& me) {
 
 namespace {
 
-// What belongs to PTLX_ME_RECORD, of those options that it needs or excludes.
+// The options that belong to PTLX_ME_RECORD, of those options that it needs or excludes.
 constexpr uint32_t kRecorded = PTLX_ME_RECORD | PTL_ME_OP_PUT | PTL_ME_USE_ONCE | PTL_ME_EVENT_LINK_DISABLE | PTL_ME_EVENT_UNLINK_DISABLE |
                                PTLX_ME_COMPLETE_UNEXPECTED;
 constexpr uint32_t kKeptMask =
     PTLX_ME_KEEP | PTLX_ME_RECORD | PTL_IOVEC | PTLX_ME_LAYOUT | PTL_ME_EVENT_CT_COMM | PTL_ME_EVENT_CT_OVERFLOW | PTL_ME_EVENT_CT_BYTES;
 constexpr uint32_t kRecordMask = kRecorded | PTL_ME_OP_GET | PTL_ME_MANAGE_LOCAL | PTLX_ME_HOLD | PTLX_ME_COUNT_MISMATCHES;
 
-// What appends and searches check alike.
+// Checks that appends and searches share.
 [[gnu::always_inline]] inline Fault check_place(const Interface& interface, ptl_pt_index_t pt_index, bool has_match) {
   if (interface.matching() != has_match)
     return {"ni_handle", has_match ? "is an interface with PTL_NI_NO_MATCHING: use the LE functions"
@@ -68,7 +68,7 @@ constexpr uint32_t kRecordMask = kRecorded | PTL_ME_OP_GET | PTL_ME_MANAGE_LOCAL
 // these stores have left the core's buffer.
 uint64_t word_of(const ptl_match_bits_t& word) { return __atomic_load_n(&word, __ATOMIC_RELAXED); }
 
-// Of what was checked; `entry` is as new. What is rare comes last, so that each field is stored once.
+// Fills an entry from arguments that were checked; it is as new. Rare fields come last, so that each field is stored once.
 [[gnu::always_inline]] inline void fill_entry(const Interface& interface, const ptl_me_t& me, bool has_match, ListEntry& entry) {
   entry.ni = static_cast<uint8_t>(interface.index);
   entry.options = me.options;
@@ -190,7 +190,7 @@ struct Wanted {  // what tells the ME functions from the LE functions
 
 constexpr Fault kNotKept{"me_handle", "is no entry with PTLX_ME_KEEP of a portal table entry that is still there"};
 
-// What differs from one message to the next.
+// The fields that differ from one message to the next.
 struct Again {
   void* start;
   ptl_size_t length;

@@ -15,7 +15,7 @@ constexpr uint32_t kLeOptions = PTL_LE_APPEND_OPTIONS_MASK | kExtensions;
 int claim_entry(const char* function, Interface& interface, ptl_pt_index_t pt_index, const ptl_me_t& me, bool has_match, uint32_t allowed,
                 ptl_list_t list, void* user_ptr, uint32_t& handle);
 
-// What match_id, match_bits and ignore_bits of an ME ask of a message.
+// The pattern that match_id, match_bits and ignore_bits of an ME ask for.
 MatchPattern match_pattern(const Interface& interface, const ptl_me_t& me);
 
 }  // namespace portunus::api

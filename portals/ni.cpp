@@ -40,7 +40,7 @@ constexpr ptl_size_t kMaxOrdered = 1 << 20;   // for who asks: what comes behind
 constexpr ptl_size_t kVolatile = 8192;        // at most every transport's eager limit: what is copied anyway
 constexpr ptl_size_t kMaxVolatile = 1 << 20;  // for who asks: copied by the call where it cannot leave at once
 
-// What was asked for, exactly, if it lies within what is possible; 0 (and less) asks for nothing in particular.
+// The value asked for, exactly, if it lies within what is possible; 0 (and less) asks for nothing in particular.
 template <class T>
 T within(T desired, T least, T most, T otherwise) {
   return desired <= 0 ? otherwise : std::clamp(desired, least, most);
@@ -86,7 +86,7 @@ Fault check_options(ptl_interface_t iface, unsigned options) {
 }
 
 void close_interface(uint32_t ni) {
-  // What was issued leaves first: a peer may depend on our last put. A peer that is gone fails its messages.
+  // Messages that were issued leave first: a peer may depend on our last put. A peer that is gone fails its messages.
   constexpr uint64_t kFlushNs = 10'000'000'000;
   const uint64_t deadline = now_ns() + kFlushNs;
   constexpr int kYields = 400;

@@ -190,7 +190,7 @@ typedef enum {
 } ptl_sr_index_t;
 typedef int ptl_sr_value_t;
 
-/* What became of one operation: ptl_event_t.ni_fail_type. */
+/* The result of one operation: ptl_event_t.ni_fail_type. */
 enum {
     PTL_NI_OK = 0,
     PTL_NI_UNDELIVERABLE = 1,  /* the target process cannot be reached */
@@ -427,7 +427,7 @@ enum {
     PTL_OVERFLOW_LIST = 1
 };
 
-/* What a search does with the unexpected headers that it finds. */
+/* The ways in which a search treats the unexpected headers that it finds. */
 enum {
     PTL_SEARCH_ONLY = 0,
     PTL_SEARCH_DELETE = 1
@@ -579,7 +579,7 @@ int PtlEQPoll(const ptl_handle_eq_t *eq_handles, unsigned int size, ptl_time_t t
 
 /* ==== 10. Counting events ========================================================================================= */
 
-/* What counts: at the initiator what the options of the MD say, at the target what those of the entry say. A success
+/* Options say what counts: those of the MD at the initiator, those of the entry at the target. A success
  * adds 1, or with EVENT_CT_BYTES the bytes moved (PTL_MD_EVENT_CT_SEND: the bytes asked for). A failure always adds
  * 1. Event options that silence full events do not change what is counted. Counts become visible after the data.
  */
@@ -590,7 +590,7 @@ typedef struct {
     ptl_size_t failure; /* operations, always */
 } ptl_ct_event_t;
 
-/* What a counting event counts: of older revisions; the *_EVENT_CT_BYTES options decide now. */
+/* The unit of a counting event, of older revisions; the *_EVENT_CT_BYTES options decide now. */
 typedef enum {
     PTL_CT_OPERATION = 0,
     PTL_CT_BYTE = 1

@@ -71,7 +71,7 @@ typedef struct {
 int PtlxJobSpawn(const ptlx_program_t *programs, size_t count, const char *note, char *text);
 /* Not a PTL_* code: 1 when all ranks of a job that this process has spawned have ended, else 0. */
 int PtlxJobEnded(const char *job_id);
-/* What PtlxJobSpawn gave to this job, until the last PtlxJobFini; NULL: it was not spawned. */
+/* The note that PtlxJobSpawn gave to this job, until the last PtlxJobFini; NULL: it was not spawned. */
 const char *PtlxJobNote(void);
 
 /* How to reach one process from any other: plain bytes, which may travel however one likes (a file, a socket, a message) and mean the same
@@ -103,7 +103,7 @@ int PtlxNodeAlloc(ptl_handle_ni_t ni, ptl_size_t size, void **base, unsigned int
 /* Makes existing private memory a block: the pages of [start, start+size) (page aligned) are replaced by shared ones
  * with the same content. No other thread may write there during the call. Made for the data segment. */
 int PtlxNodeShare(ptl_handle_ni_t ni, void *start, ptl_size_t size, unsigned int *block);
-/* Where block number `block` of process `peer` lies in *this* process. PTL_FAIL when the peer is not on this node (or
+/* The address of block number `block` of process `peer` in *this* process. PTL_FAIL when the peer is not on this node (or
  * PTL_NODE=0): use Portals operations. For the own process: the block itself. */
 int PtlxNodeMap(ptl_handle_ni_t ni, ptl_process_t peer, unsigned int block, void **base, ptl_size_t *size);
 
@@ -123,7 +123,7 @@ void PtlxNodeUnwatch(const ptlx_watch_t *watch);
  * after the store in the program (atomic_signal_fence); no other fence is needed. Microseconds. */
 void PtlxNodeRing(const ptlx_watch_t *watch);
 
-/* What PtlAtomic, PtlFetchAtomic and PtlSwap do, at once on memory that this process maps (PtlxNodeMap, or its own): target = target op data
+/* As PtlAtomic, PtlFetchAtomic and PtlSwap, at once on memory that this process maps (PtlxNodeMap, or its own): target = target op data
  * for each datum in `size` bytes, the former values to `old` unless it is NULL; `operand` as for PtlSwap. By the processor's atomics, in one
  * order with what engines do there. Any thread; tens of nanoseconds. PTL_ARG_INVALID: not this operation on this type, or the type is
  * longer than 8 bytes. Fallback: the operation itself. */
@@ -145,7 +145,7 @@ int PtlxProgress(void);
  * PTL_INTERRUPTED: PtlAbort. */
 int PtlxWait(int (*done)(void *arg), void *arg, uint32_t watched, ptl_time_t timeout);
 
-/* What a live entry matches, as it was appended last. PTL_ARG_INVALID: there is none; PTL_NO_INIT. Fallback: to remember it. */
+/* The bits that a live entry matches, as it was appended last. PTL_ARG_INVALID: there is none; PTL_NO_INIT. Fallback: to remember it. */
 int PtlxMEGet(ptl_handle_me_t me, ptl_match_bits_t *match_bits, ptl_match_bits_t *ignore_bits);
 
 /* A limit of time for any call that takes one: so many milliseconds, up to PTLX_MOST_ASLEEP, from when the thread goes to sleep for the
@@ -153,7 +153,7 @@ int PtlxMEGet(ptl_handle_me_t me, ptl_match_bits_t *match_bits, ptl_match_bits_t
 #define PTLX_MOST_ASLEEP 0x100000u
 #define PTLX_TIME_ASLEEP(milliseconds) (PTL_TIME_FOREVER - 1 - (ptl_time_t)(milliseconds))
 
-/* What this process waits for, told by a library of which all threads wait for long; it is on the page that ptlstat maps, where a launcher
+/* The wait of this process, told by a library of which all threads wait for long; it is on the page that ptlstat maps, where a launcher
  * finds processes that wait for one another for ever. `call` and `what` are for people, and are cut to 31 and 223 bytes. Only ranks of the
  * job that are in `ranks` can end the wait (`count` of them; above PTLX_MOST_WAITED, or NULL: any rank of the job). All of these threads have
  * waited since `since_ns` (CLOCK_MONOTONIC), and each has looked for an end of its wait at `looked_ns` or later. Tell it again after
@@ -294,7 +294,7 @@ int PtlxCTWatch(ptl_handle_ct_t ct, ptl_process_t peer);
  * messages that a peer has yet to take, and 2 for what ends by itself. After PtlCTCancelTriggered, memory that those use
  * is free again when it is 0. Fallback: count what was issued. */
 int PtlxCTBusy(ptl_handle_ct_t ct, int *busy);
-/* What `ct` has counted so far, as PtlCTGet, but without progress and without ever giving the processor away: for checks that every call
+/* The count of `ct` so far, as PtlCTGet, but without progress and without ever giving the processor away: for checks that every call
  * of a library makes, and for the conditions of PtlxWait. A few nanoseconds. Fallback: PtlCTGet. */
 int PtlxCTPeek(ptl_handle_ct_t ct, ptl_ct_event_t *event);
 
@@ -436,7 +436,7 @@ int PtlxDebug(const char *key);
  * says what is counted, up to 71: PTL_ARG_INVALID. PTL_NO_SPACE: there are 32 already. Fallback: numbers of one's own. */
 int PtlxCountAdd(const char *name, const char *text, uint64_t **count);
 
-/* What carries messages to a process. */
+/* The transports that carry messages to a process. */
 typedef enum {
     PTLX_TRANSPORT_NONE,   /* nothing: it is unknown or cannot be reached */
     PTLX_TRANSPORT_SELF,   /* the process is this one */

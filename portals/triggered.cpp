@@ -71,7 +71,7 @@ Fault check_memory(const char* argument, const ptlx_memory_t* memory, ptl_size_t
   return bytes > 0 ? Fault{argument, "has pieces that hold fewer elements than count"} : Fault{};
 }
 
-// What is wrong with the arguments of a local operation.
+// The fault of the arguments of a local operation.
 Fault check_local(ptlx_local_op_t op, ptl_datatype_t type, const ptlx_memory_t* dst, const ptlx_memory_t* a, const ptlx_memory_t* b,
                   ptl_size_t count) {
   if (static_cast<unsigned>(op) > PTLX_DELAY) return {"op", "is no local operation"};

@@ -27,7 +27,7 @@ class Collectives {
   void barrier();
   // dest = the root's source, on all, `at_root` says whether on the root as well.
   void broadcast(void* dest, const void* source, size_t bytes, int root, bool at_root);
-  // What the root has in `data` is there on all.
+  // Gives `data` of the root to all.
   void share(void* data, size_t bytes, int root);
   // dest: the sources of all in the order of their numbers, `bytes` each; collect: each PE's own bytes.
   void fcollect(void* dest, const void* source, size_t bytes);

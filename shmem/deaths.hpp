@@ -28,7 +28,7 @@ bool is_dead(int pe);
 
 // Ends the job if the PE has died.
 [[gnu::cold, gnu::noinline]] void must_live(const char* function, int pe);
-// Who of these is dead, after something failed: the failure may be here before the death is, so it is awaited for up to a second. -1:
+// The dead one of these, after something failed: the failure may be here before the death is, so it is awaited for up to a second. -1:
 // nobody.
 [[gnu::cold]] int who_failed(const Members* members);
 // Ends the job since operations failed: "<number> <what> failed", and why.

@@ -122,7 +122,7 @@ SHMEMI_DEFINE(void, sync, (int PE_start, int logPE_stride, int PE_size, long* pS
 }
 SHMEMI_BARRIER
 
-// What start_pes began ends with the program.
+// A job that start_pes began ends with the program.
 SHMEMI_DEFINE_BARE(void, start_pes, (int)) try {
   int initialized;
   pshmem_query_initialized(&initialized);

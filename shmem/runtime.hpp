@@ -114,7 +114,7 @@ inline uint32_t watch_bits(const Place& place, size_t size) {
   return bits;
 }
 
-// What threads of a PE sleep for, read after a store to its memory (portals4_ext.h, PtlxNodeRing).
+// The word that threads of a PE sleep for, read after a store to its memory (portals4_ext.h, PtlxNodeRing).
 inline uint32_t watched_after_store(const Peer& peer) { return client::watched_after_store(peer.watch); }
 
 void ring(const Peer& peer, uint32_t watched, const Place& place, size_t size);

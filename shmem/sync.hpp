@@ -3,7 +3,7 @@
 // On the node the barrier is a dissemination barrier: in round k a PE signals the PE 2^k after it and waits for the one 2^k
 // before it, ceil(log2 n) rounds. A signal is a counter in the receiver's memory, one cache line per round and team, that only
 // one PE writes: the number of the meeting. It is never reset, and a PE that is already one meeting ahead does no harm.
-// Where PEs outnumber cores, what counts is how often each must be given a core: PEs count themselves in the memory of the team's
+// Turns at a core are what counts where PEs outnumber cores: PEs count themselves in the memory of the team's
 // first, and the last to come signals all, so that everyone waits once.
 // Off the node it is GOAL's barrier, whose messages the engines send each other without the PEs.
 //

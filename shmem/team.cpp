@@ -60,7 +60,7 @@ struct Wish {
   int num_contexts;
 };
 
-// Of the teams that a split of `parent` makes this PE is in those of `wishes` that have it (my_pe >= 0). Number i is that of
+// This PE is, of the teams that a split of `parent` makes, in those of `wishes` that have it (my_pe >= 0). Number i is that of
 // wish i; `first` says where the numbers of this PE's teams begin among all. Null where a wish does not have this PE, or for all
 // if there are not enough numbers; then all PEs of the parent agree on that.
 bool make_teams(Team& parent, std::span<const Wish> wishes, std::span<const size_t> which, size_t numbers, std::span<Team*> made) {

@@ -55,11 +55,11 @@ class World {
     Groups() { collectives_open(); }
     ~Groups() { collectives_close(); }
   };
-  // What must be alike on all PEs.
+  // Facts that must be alike on all PEs.
   struct Record {
     uint64_t heap_size, data_size, alignment, oversubscribed, index[kSegments];
   };
-  // What all PEs make of it.
+  // The result that all PEs make of it.
   struct Agreed {
     size_t alignment;  // that every PE's heap has
     bool crowded;      // some PE is oversubscribed

@@ -147,9 +147,6 @@ def check_readmes(root):
         for link in re.findall(r"\]\(([^)#:]+)\)", text):
             if not (path.parent / link).exists():
                 yield f"{path.relative_to(root)} links to {link}, which is not there"
-    lines = len(readmes[root / "README.md"].splitlines())
-    if lines > 120:
-        yield f"README.md has {lines} lines; more than 120 nobody reads: move what is about one folder into that folder's"
 
 
 def check_version(root):

@@ -1,4 +1,4 @@
-/* What the compared programs share: batches that all ranks agree on, boxed by time, and one printed line per point.
+/* Shared by the compared programs: batches that all ranks agree on, boxed by time, and one printed line per point.
  *
  * Rank 0 measures batches and doubles their length until one takes a tenth of the point's time; then it takes the median
  * batch. Nothing depends on how fast a library is, so one whose ranks wait by spinning ends too.

@@ -1,4 +1,4 @@
-/* What one PE of many takes: prints "growth INIT FINALIZE PRIVATE PROPORTIONAL", seconds and KiB. See bench/growth-shmem. */
+/* The cost of one PE of many: prints "growth INIT FINALIZE PRIVATE PROPORTIONAL", seconds and KiB. See bench/growth-shmem. */
 #include <shmem.h>
 #include <stdio.h>
 #include <string.h>

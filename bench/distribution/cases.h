@@ -51,7 +51,7 @@ static inline Case make_case(int kind, int64_t bytes, int p) {
     while (n0 * n0 * 4 <= all) n0 *= 2;
     c.n[0] = n0, c.n[1] = all / n0;
     const Side rows = {{per(n0, p), c.n[1]}, {p, 1}}, columns = {{n0, per(c.n[1], p)}, {1, p}};
-    /* Of other-grid: less in small arrays, so that every process has something on both grids. */
+    /* The case other-grid: less in small arrays, so that every process has something on both grids. */
     const int64_t b0 = smaller(64, per(n0, p)), b1 = smaller(64, per(c.n[1], p));
     const Side large = {{64, 64}, {g0, g1}}, small = {{8, 8}, {g0, g1}}, wide = {{b0, b1}, {g0, g1}}, tall = {{b0, b1}, {p, 1}};
     const Side blocked = {{per(n0, g0), per(c.n[1], g1)}, {g0, g1}}, dealt = {{1, 1}, {g0, g1}};

@@ -16,7 +16,7 @@ void pdtran_(int *, int *, double *, double *, int *, int *, int *, double *, do
 
 static int rank, size;
 
-/* What `mine` has of one dimension that `other` has, too, as a type over `old`, `stride` bytes from index to index. */
+/* The part of one dimension that `mine` and `other` both have, as a type over `old`, `stride` bytes from index to index. */
 static MPI_Datatype along(int64_t n, const Side *a, int da, int64_t ta, const Side *b, int db, int64_t tb, int64_t stride, MPI_Datatype old,
                           int64_t *common) {
     const int64_t own = held(n, a->block[da], a->grid[da], ta);
@@ -55,7 +55,7 @@ static MPI_Datatype along(int64_t n, const Side *a, int da, int64_t ta, const Si
     return type;
 }
 
-/* What goes between this process's part of one side and `peer`'s of the other, in the order of `from`'s rows. */
+/* The data that go between this process's part of one side and `peer`'s of the other, in the order of `from`'s rows. */
 static MPI_Datatype shared(const Case *c, int to, int peer, int64_t width, int *none) {
     const Side *const mine = to ? &c->to : &c->from, *const other = to ? &c->from : &c->to;
     const int64_t m[2] = {rank / mine->grid[1], rank % mine->grid[1]}, o[2] = {peer / other->grid[1], peer % other->grid[1]};

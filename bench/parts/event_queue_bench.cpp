@@ -38,7 +38,7 @@ void Burst(benchmark::State& state) {
   state.SetItemsProcessed(state.iterations() * burst);
 }
 
-// What a polling application pays as long as nothing happens.
+// The price that a polling application pays as long as nothing happens.
 void TakeFromEmpty(benchmark::State& state) {
   Queue queue(1024);
   ptl_event_t event;

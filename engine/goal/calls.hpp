@@ -1,4 +1,4 @@
-// What the files behind goal.h and goal_collectives.h share: the schedule's insides, and how errors are told.
+// Shared by the files behind goal.h and goal_collectives.h: the schedule's insides, and how errors are told.
 //
 // Thread: as goal.h says.
 #pragma once
@@ -70,7 +70,7 @@ int must_be_open(const goal_schedule* s);
 // GOAL_Type to the type of the engine; the argument is one of the enumeration.
 ptl_datatype_t type_of(GOAL_Type type);
 
-// Where a buffer that is not GOAL_VECTOR begins. Throws ScheduleError.
+// The beginning of a buffer that is not GOAL_VECTOR. Throws ScheduleError.
 Memory contiguous(GOAL_Memory memory, uint32_t number, uintptr_t place);
 
 }  // namespace portunus::goal

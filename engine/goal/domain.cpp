@@ -5,7 +5,7 @@
 
 #include <algorithm>
 
-#include "engine/goal/poison.hpp"
+#include "engine/goal/failure_notice.hpp"
 
 namespace portunus::goal {
 
@@ -15,7 +15,7 @@ using client::process;
 
 }  // namespace
 
-Domain::Domain(const Port& port, const GOAL_Group& group, uint16_t context) : port_(port), poison_(poison_of(context)) {
+Domain::Domain(const Port& port, const GOAL_Group& group, uint16_t context) : port_(port), notice_(failure_notice_of(context)) {
   const auto rank_of = [&](int64_t member) {
     const auto number = static_cast<int>((member % group.size + group.size) % group.size);
     return static_cast<uint32_t>(group.ranks ? group.ranks[number] : number);
@@ -33,14 +33,14 @@ int Domain::open() {
   if (code == PTL_OK) code = revoked_.open(port_.ni());
   if (code == PTL_OK) code = teller_.bind(port_.ni(), {nullptr, 0, 0, PTL_EQ_NONE, PTL_CT_NONE});
   for (const uint32_t rank : neighbours_)
-    if (code == PTL_OK) code = tell(rank, poison_ | kRevoked, revoked_);
+    if (code == PTL_OK) code = tell(rank, notice_ | kRevoked, revoked_);
   if (code == PTL_OK) code = PtlTriggeredCTInc(errors_, {1, 0}, revoked_, 1);
   for (const uint32_t rank : neighbours_)
-    if (code == PTL_OK) code = tell(rank, poison_, errors_);
+    if (code == PTL_OK) code = tell(rank, notice_, errors_);
   for (const ptl_size_t count : kPassedOnAt)
-    if (code == PTL_OK) code = tell(self_, poison_, errors_, count);
-  if (code == PTL_OK) code = hear(poison_ | kRevoked, revoked_);
-  if (code == PTL_OK) code = hear(poison_, errors_);
+    if (code == PTL_OK) code = tell(self_, notice_, errors_, count);
+  if (code == PTL_OK) code = hear(notice_ | kRevoked, revoked_);
+  if (code == PTL_OK) code = hear(notice_, errors_);
   for (const uint32_t rank : neighbours_)
     if (code == PTL_OK) code = PtlxCTWatch(errors_, process(rank));
   return code;
@@ -52,7 +52,7 @@ int Domain::tell(uint32_t rank, uint64_t match_bits, ptl_handle_ct_t when, ptl_s
 
 int Domain::hear(uint64_t match_bits, ptl_handle_ct_t errors) {
   client::MatchEntry entry;
-  const int code = entry.append(port_.ni(), port_.index(), poison_entry(match_bits, errors));
+  const int code = entry.append(port_.ni(), port_.index(), failure_notice_entry(match_bits, errors));
   if (code == PTL_OK) entries_.push_back(std::move(entry));
   return code;
 }
@@ -68,9 +68,9 @@ Domain::~Domain() {
   entries_.clear();
   revoked_.close();
   errors_.close();
-  ptl_me_t all = poison_entry(poison_, PTL_CT_NONE);
+  ptl_me_t all = failure_notice_entry(notice_, PTL_CT_NONE);
   all.options = PTL_ME_OP_PUT;
-  all.ignore_bits = kPoisonOfContext;
+  all.ignore_bits = kNoticesOfContext;
   PtlMESearch(port_.ni(), port_.index(), &all, PTL_SEARCH_DELETE, nullptr);
 }
 

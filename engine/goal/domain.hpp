@@ -1,7 +1,7 @@
 // domain.hpp: the ranks of a context that fail together: see goal_domain.h.
 //
 // `revoked` and `errors` count what is heard; operations parked there pass it on, to the neighbours first, so that who is told of a
-// revocation is told of it before the failure that it brings. Then to this process itself (poison.hpp).
+// revocation is told of it before the failure that it brings. Then to this process itself (failure_notice.hpp).
 //
 // Thread: as goal_domain.h says. Invariants: neighbours differ, and are others.
 #pragma once
@@ -33,7 +33,7 @@ class Domain {
   static bool counted(const client::Counter& counter);
 
   const Port& port_;
-  uint64_t poison_;
+  uint64_t notice_;
   uint32_t self_;
   std::vector<uint32_t> neighbours_;  // ranks of the job
   client::Descriptor teller_;

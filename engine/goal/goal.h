@@ -206,7 +206,7 @@ int GOAL_Mismatches(GOAL_Schedule schedule, const uint64_t **count);
 /* Frees a schedule and sets *schedule to NULL; if it runs, as after GOAL_Cancel (its request is void then). */
 int GOAL_Free(GOAL_Schedule *schedule);
 
-/* What the last error of this thread was about, as a sentence. */
+/* The last error of this thread, as a sentence. */
 const char *GOAL_Explain(void);
 
 #pragma GCC visibility pop

@@ -27,7 +27,7 @@
 
 namespace goal {
 
-// What a call of goal.h refused, with GOAL_Explain's sentence.
+// A refusal of a call of goal.h, with GOAL_Explain's sentence.
 class Error : public std::runtime_error {
  public:
   Error(int code, const char* sentence) : std::runtime_error(sentence), code_(code) {}
@@ -161,7 +161,7 @@ class Schedule {
   void context(unsigned number) { check(GOAL_Context(schedule_, number)); }
   void compile() { check(GOAL_Compile(schedule_)); }
 
-  // Of a compiled schedule: another instance, to be bound and compiled; its block of bytes; an execution.
+  // A compiled schedule's: another instance, to be bound and compiled; its block of bytes; an execution.
   Schedule clone() const {
     GOAL_Schedule copy;
     check(GOAL_Clone(schedule_, &copy));

@@ -46,7 +46,7 @@ typedef GOAL_ENUM {
     GOAL_CALL_GATHERV, GOAL_CALL_SCATTERV, GOAL_CALL_ALLGATHERV, GOAL_CALL_ALLTOALLV, GOAL_CALL_EXCHANGE
 } GOAL_Call_kind;
 
-/* What one rank does. `in` is what it contributes and `out` what it gets, packed, where the collective has either on this
+/* The part of one rank. `in` is its contribution and `out` its result, packed, where the collective has either on this
  * rank; they are the same memory, or do not overlap, as follows.
  *   BCAST                  `out` is both
  *   GATHER .. ALLTOALL     `bytes` is a rank's part; a rank's own part may be in its place in `out` already. ALLTOALL: they differ

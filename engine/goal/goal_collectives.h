@@ -79,7 +79,7 @@ int GOAL_Reduce_scatter(GOAL_Schedule *schedule, const GOAL_Group *group, GOAL_B
                         const size_t *counts, GOAL_Type type, GOAL_Local_op op, GOAL_Span *span);
 int GOAL_Reduce_scatter_block(GOAL_Schedule *schedule, const GOAL_Group *group, GOAL_Buffer from, GOAL_Buffer to,
                               size_t count, GOAL_Type type, GOAL_Local_op op, GOAL_Span *span);
-/* Of the ranks up to this one; exscan: of those before it, and `to` of rank 0 is left alone. In place: everywhere. */
+/* Combines the ranks up to this one; exscan: those before it, and `to` of rank 0 is left alone. In place: everywhere. */
 int GOAL_Scan(GOAL_Schedule *schedule, const GOAL_Group *group, GOAL_Buffer from, GOAL_Buffer to, size_t count,
               GOAL_Type type, GOAL_Local_op op, GOAL_Span *span);
 int GOAL_Exscan(GOAL_Schedule *schedule, const GOAL_Group *group, GOAL_Buffer from, GOAL_Buffer to, size_t count,

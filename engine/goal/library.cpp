@@ -68,7 +68,7 @@ bool Library::reaches_its_node_by_memory() {
   return true;
 }
 
-// What one rank finds of itself, told to all, so that none chooses another algorithm than the others.
+// Facts that a rank finds about itself are told to all, so that none chooses another algorithm than the others.
 const char* Library::agree_on_places() {
   ptlx_engine_info_t engine{};
   const bool crowded = PtlxEngineInfo(&engine) == PTL_OK && engine.oversubscribed != 0;
@@ -130,10 +130,10 @@ const int* Library::nodes() {
 }
 
 collectives::Choices::Places Library::places(int size, const int* ranks) {
-  using collectives::Place;
+  using collectives::RankPlacement;
   const auto place = [](bool network, bool several, bool crowded, bool slow) {
-    return Place{static_cast<uint8_t>((network ? Place::kNetwork : 0) | (several ? Place::kSeveral : 0) | (crowded ? Place::kCrowded : 0) |
-                                      (network && slow ? Place::kSlow : 0))};
+    return RankPlacement{static_cast<uint8_t>((network ? RankPlacement::kNetwork : 0) | (several ? RankPlacement::kSeveral : 0) |
+                                              (crowded ? RankPlacement::kCrowded : 0) | (network && slow ? RankPlacement::kSlow : 0))};
   };
   std::vector<int> used;
   const int* const all = nodes();

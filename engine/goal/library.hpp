@@ -1,4 +1,4 @@
-// What the GOAL_* calls of one process share: its job, its network interface, the port and the contexts given out.
+// Shared by the GOAL_* calls of one process: its job, its network interface, the port and the contexts given out.
 //
 // Thread: GOAL_Init and GOAL_Finalize one at a time per process; the rest under `guard`.
 #pragma once
@@ -32,8 +32,8 @@ class Library {
   [[nodiscard]] int reach() const;
   // For each rank of the job a number that is the same for ranks of one node.
   const int* nodes();
-  // Where so many ranks are: these, or the first ones. All of them find the same; of ranks of other jobs nothing is known but that messages
-  // to them may cross a network.
+  // The placement of so many ranks: these, or the first ones. All of them find the same; of ranks of other jobs nothing is known but that
+  // messages to them may cross a network.
   collectives::Choices::Places places(int size, const int* ranks);
   // Contexts, 16 bits of the match bits: those that are counted here, those that programs choose, and those of libraries on GOAL
   // (engine/client/numbers.hpp).

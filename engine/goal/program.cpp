@@ -11,7 +11,7 @@
 #include <numeric>
 #include <utility>
 
-#include "engine/goal/poison.hpp"
+#include "engine/goal/failure_notice.hpp"
 
 namespace portunus::goal {
 
@@ -30,14 +30,14 @@ uint64_t seen(const uint64_t& word) { return std::atomic_ref<const uint64_t>(wor
 
 }  // namespace
 
-// What tells of failures is acknowledged at once, whether its program is here already, still, or not any more.
+// Failure notices are acknowledged at once, whether its program is here already, still, or not any more.
 int Port::open(ptl_handle_ni_t ni, ptl_pt_index_t index) {
   int code = PtlPTAlloc(ni, 0, PTL_EQ_NONE, index, &index_);
   if (code != PTL_OK) return code;
   ni_ = ni;
-  ptl_me_t keeper = client::entry_of(nullptr, 0, PTL_ME_OP_PUT, kPoisonClass);
+  ptl_me_t keeper = client::entry_of(nullptr, 0, PTL_ME_OP_PUT, kFailureNotice);
   keeper.ignore_bits = kAllButClass;
-  code = PtlMEAppend(ni_, index_, &keeper, PTL_OVERFLOW_LIST, nullptr, &poison_keeper_);
+  code = PtlMEAppend(ni_, index_, &keeper, PTL_OVERFLOW_LIST, nullptr, &notice_keeper_);
   if (code == PTL_OK) code = keeper_.append(ni_, index_, client::entry_for_all(PTL_ME_OP_PUT | PTLX_ME_HOLD), PTL_OVERFLOW_LIST);
   if (code != PTL_OK) close();
   return code;
@@ -46,13 +46,13 @@ int Port::open(ptl_handle_ni_t ni, ptl_pt_index_t index) {
 void Port::close() {
   if (ni_ == PTL_INVALID_HANDLE) return;
   keeper_.close();
-  if (poison_keeper_ != PTL_INVALID_HANDLE) {
-    ptl_me_t all = client::entry_of(nullptr, 0, PTL_ME_OP_PUT, kPoisonClass);
+  if (notice_keeper_ != PTL_INVALID_HANDLE) {
+    ptl_me_t all = client::entry_of(nullptr, 0, PTL_ME_OP_PUT, kFailureNotice);
     all.ignore_bits = kAllButClass;
-    while (PtlMEUnlink(poison_keeper_) == PTL_IN_USE) PtlMESearch(ni_, index_, &all, PTL_SEARCH_DELETE, nullptr);
+    while (PtlMEUnlink(notice_keeper_) == PTL_IN_USE) PtlMESearch(ni_, index_, &all, PTL_SEARCH_DELETE, nullptr);
   }
   PtlPTFree(ni_, index_);
-  ni_ = poison_keeper_ = PTL_INVALID_HANDLE;
+  ni_ = notice_keeper_ = PTL_INVALID_HANDLE;
 }
 
 LoadedProgram::LoadedProgram(const Port& port, Program program, std::vector<Binding> bindings, Trace* trace)
@@ -64,8 +64,8 @@ LoadedProgram::LoadedProgram(const Port& port, Program program, std::vector<Bind
   trace_ = std::make_unique<ProgramTrace>(*trace, program_, bindings_, self.rank);
 }
 
-// What waits for nothing is parked in the order in which it is to happen when kStart rises. Of operations at one point the stamps are the
-// first, so that none is taken after what it is to precede.
+// Operations that wait for nothing are parked in the order in which they are to happen when kStart rises. Of operations at one point the
+// stamps are the first, so that none is taken after what it is to precede.
 int LoadedProgram::load() {
   if (const int code = PtlCTAlloc(port_.ni(), &errors_); code != PTL_OK) return code;
   if (const int code = PtlCTAlloc(port_.ni(), &told_); code != PTL_OK) return code;
@@ -125,29 +125,29 @@ std::vector<uint32_t> LoadedProgram::peers() const {
 
 // The others are told first: who waits here may withdraw everything as soon as it knows.
 int LoadedProgram::watch_failures() {
-  const uint64_t poison = poison_of(program_.context);
+  const uint64_t notice = failure_notice_of(program_.context);
   ptl_md_t nothing{};
   nothing.options = PTL_MD_EVENT_CT_ACK;
   nothing.eq_handle = PTL_EQ_NONE;
   nothing.ct_handle = told_;
   if (const int code = PtlMDBind(port_.ni(), &nothing, &teller_); code != PTL_OK) return code;
   for (const uint32_t rank : peers()) {
-    const int code = PtlTriggeredPut(teller_, 0, 0, PTL_CT_ACK_REQ, process(rank), port_.index(), poison, 0, nullptr, 0, errors_, 1);
+    const int code = PtlTriggeredPut(teller_, 0, 0, PTL_CT_ACK_REQ, process(rank), port_.index(), notice, 0, nullptr, 0, errors_, 1);
     if (code != PTL_OK) return code;
     ++tells_;
   }
-  // What else this process has of the context, see poison.hpp.
+  // The other programs of the context in this process, see failure_notice.hpp.
   ptl_process_t self{};
   PtlGetId(port_.ni(), &self);
   for (const ptl_size_t count : kPassedOnAt) {
-    const int code = PtlTriggeredPut(teller_, 0, 0, PTL_NO_ACK_REQ, self, port_.index(), poison, 0, nullptr, 0, errors_, count);
+    const int code = PtlTriggeredPut(teller_, 0, 0, PTL_NO_ACK_REQ, self, port_.index(), notice, 0, nullptr, 0, errors_, count);
     if (code != PTL_OK) return code;
   }
   if (const int code = PtlxTriggeredNotify(port_.ni(), &failures_, -1, 0, errors_, 1); code != PTL_OK) return code;
   if (const int code = PtlTriggeredCTInc(counters_[kFinish], {0, 1}, errors_, 1); code != PTL_OK) return code;
   for (const uint32_t rank : peers())
     if (const int code = PtlxCTWatch(errors_, process(rank)); code != PTL_OK) return code;
-  const ptl_me_t me = poison_entry(poison, errors_);
+  const ptl_me_t me = failure_notice_entry(notice, errors_);
   ptl_handle_me_t handle;
   const int code = PtlMEAppend(port_.ni(), port_.index(), &me, PTL_PRIORITY_LIST, nullptr, &handle);
   if (code == PTL_OK) entries_.push_back(handle);
@@ -258,7 +258,7 @@ int LoadedProgram::test(bool& ended) {
   return ended ? end_epoch(false) : static_cast<int>(PTL_OK);
 }
 
-// What a failed rank sent before may have come in the meantime; only an end that no failure went before counts. What kFinish has
+// Messages that a failed rank sent before may have come in the meantime; only an end that no failure went before counts. What kFinish has
 // learned from errors_ is in failures_ already (watch_failures); a failure of its own, as of a send that is the last of its branch,
 // is told there a moment later: hence `seen_to_fail`.
 int LoadedProgram::end_epoch(bool seen_to_fail) {

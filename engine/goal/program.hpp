@@ -9,8 +9,8 @@
 // Failure (E6): a counter that counts one releases nothing. It is told to one counter, `errors_`, from which
 //   - kFinish learns it, so that whoever waits is woken, and no later epoch starts;
 //   - every rank that this one exchanges messages with is told, by a message of no bytes in a class of its own
-//     ("poison"), which counts on its `errors_`. Ranks that need nothing more from one that failed end well; all others fail too;
-//   - so is this rank itself: what else it has of the context fails as well (poison.hpp).
+//     ("notice"), which counts on its `errors_`. Ranks that need nothing more from one that failed end well; all others fail too;
+//   - so is this rank itself: what else it has of the context fails as well (failure_notice.hpp).
 // The end of a process that this one exchanges messages with counts there as well.
 //
 // Thread: one at a time per object.
@@ -33,8 +33,8 @@
 
 namespace portunus::goal {
 
-// Where the messages of compiled schedules arrive. All ranks open theirs under the same index before any of them starts
-// a program. The interface is a matching and logical one with its map set.
+// The portal table entry at which messages of compiled schedules arrive. All ranks open theirs under the same index before any of them
+// starts a program. The interface is a matching and logical one with its map set.
 class Port {
  public:
   Port() = default;
@@ -51,10 +51,10 @@ class Port {
   ptl_handle_ni_t ni_ = PTL_INVALID_HANDLE;
   ptl_pt_index_t index_ = 0;
   client::MatchEntry keeper_;                           // of messages that come early
-  ptl_handle_me_t poison_keeper_ = PTL_INVALID_HANDLE;  // of what tells of failures
+  ptl_handle_me_t notice_keeper_ = PTL_INVALID_HANDLE;  // of what tells of failures
 };
 
-// What a vertex works on. Sends and receives use `memory` alone; local work all of it. Memory in pieces is an array of
+// The operands of a vertex. Sends and receives use `memory` alone; local work all of it. Memory in pieces is an array of
 // so many ptl_iovec_t.
 struct Binding {
   void* memory = nullptr;  // source of a send, else the destination
@@ -93,7 +93,7 @@ class LoadedProgram {
   [[nodiscard]] std::span<const ptl_handle_ct_t> counters() const { return counters_; }  // by CounterId
   [[nodiscard]] ptl_handle_ct_t failures() const { return errors_; }                     // above 0: failed
   [[nodiscard]] const uint64_t& mismatches() const { return mismatches_; }               // messages of another length than their receives
-  // What its executions are told to; nullptr: nothing. Before the first one it may be told the names of vertices.
+  // The trace of its executions, or nullptr. Before the first one it may be told the names of vertices.
   [[nodiscard]] ProgramTrace* trace() { return trace_.get(); }
   // Does every counter have what so many epochs make of it? It must, between epochs.
   [[nodiscard]] bool counters_are_full() const;

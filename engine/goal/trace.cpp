@@ -144,7 +144,7 @@ void Events::vertex(const Trace::Execution& e, VertexId v, uint32_t thread) {
   put(flow);
 }
 
-// What the engine counted between the ends of two executions.
+// The events that the engine counted between the ends of two executions.
 void Events::engine(const Trace::Execution& e, const ptlx_engine_info_t& before) {
   const ptlx_engine_info_t& now = e.engine;
   put({{"ph", "C"},

@@ -1,4 +1,4 @@
-// What PTL_TRACE asks for: when each vertex of each execution began and ended, as a file for Perfetto or chrome://tracing.
+// The trace that PTL_TRACE asks for: when each vertex of each execution began and ended, as a file for Perfetto or chrome://tracing.
 //
 // The engine takes the times itself, by its timing operation (E3): one parked before what begins a vertex, one on the counter
 // that its end increments. For that each vertex needs an end of its own (with_own_ends), so a traced program has up to
@@ -34,7 +34,7 @@ struct Stamp {
   uint64_t begin = 0, end = 0;
 };
 
-// What is known of the vertices of one program before it runs.
+// The facts about the vertices of one program before it runs.
 struct TracedProgram {
   struct Entry {
     std::string name, label, flow;  // flow: what names the message on both sides, without the epoch; none of any source

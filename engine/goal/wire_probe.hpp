@@ -29,7 +29,7 @@ class WireProbe {
   void close();
 
   static constexpr size_t kBytes = 128 << 10;
-  // What takes longer: below about 2 Gbit/s.
+  // The limit of a slow wire: below about 2 Gbit/s.
   static constexpr long kSlowNs = 500'000;
 
  private:

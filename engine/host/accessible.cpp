@@ -18,7 +18,7 @@
 namespace portunus {
 namespace {
 
-// What the kernel says about its mappings. Nothing: it does not say (/proc is missing).
+// The answer of the kernel's list of mappings. Nothing: there is none (/proc is missing).
 std::optional<bool> mapped(uintptr_t begin, uintptr_t end, bool write) {
   std::FILE* maps = std::fopen("/proc/self/maps", "re");
   if (!maps) return {};

@@ -11,7 +11,7 @@ namespace portunus {
 
 // True: every byte can be read, or written if `write`. Up to `most_populated` bytes are brought into memory for that; of a longer range
 // the kernel's list of mappings is asked, which takes up no memory but does not notice a file that has become shorter than its mapping.
-// What unmaps the range afterwards makes the answer untrue again.
+// Unmapping the range afterwards makes the answer untrue again.
 bool accessible(const void* start, size_t size, bool write, size_t most_populated = SIZE_MAX);
 
 }  // namespace portunus

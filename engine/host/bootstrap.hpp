@@ -24,7 +24,7 @@ struct JobView {
   int local_rank = 0;            // position of this rank among those of its node
   std::vector<int> local_ranks;  // ranks of the job on this node, ascending
 
-  // Where the launcher tells them; else as if this job were the only one.
+  // The numbers that the launcher tells; else as if this job were the only one.
   std::string family{};               // the id of the job that the launcher was asked for; other jobs of it are spawned by ranks
   std::optional<std::string> note{};  // what the rank that asked for this job has to say to it
   int born = 0;                       // processes that the launcher had started before this job

@@ -22,7 +22,7 @@ struct DebugKey {
 // Constant data, in the order in which they are shown.
 std::span<const DebugKey> debug_keys();
 
-// What is wrong with this value of PTL_DEBUG, with the keys that there are; empty: nothing.
+// A sentence about the first mistake in this value of PTL_DEBUG, with the keys that there are; empty: there is none.
 std::string debug_complaint(std::string_view text);
 
 // The value of a key that is in PTL_DEBUG; nothing: the key is not there.

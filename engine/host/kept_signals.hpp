@@ -18,7 +18,7 @@ class HeldSignals {
   HeldSignals() {
     sigset_t all;
     sigfillset(&all);
-    // What a thread does itself cannot wait.
+    // Signals that a thread causes itself cannot wait.
     for (const int number : {SIGSEGV, SIGBUS, SIGFPE, SIGILL, SIGABRT, SIGTRAP, SIGSYS}) sigdelset(&all, number);
     pthread_sigmask(SIG_BLOCK, &all, &before_);
   }

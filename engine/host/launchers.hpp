@@ -1,4 +1,4 @@
-// What launchers say in the environment of the processes that they start, besides the protocols by which one can ask them.
+// Facts that launchers export in the environment of the processes that they start, besides the protocols by which one can ask them.
 // Thread: any, while nobody changes the environment.
 // Source: PMIx standard 4.1, 11.1; "PMI: A Scalable Parallel Process-Management Interface" (the wire protocol of MPICH's mpiexec);
 // srun(1), "OUTPUT ENVIRONMENT VARIABLES".
@@ -14,7 +14,7 @@ bool pmix_announced();
 bool pmi_announced();
 inline bool launcher_announced() { return pmix_announced() || pmi_announced(); }
 
-// Where a process stands among those of its job on its node, as its launcher exports it; nothing if none does.
+// The place of a process among those of its job on its node, as its launcher exports it; nothing if none does.
 struct ExportedPlace {
   int local_rank = 0;
   int local_size = 1;

@@ -274,7 +274,7 @@ class PmiJob final : public Bootstrap {
     return std::to_string(start_) + "." + std::to_string(fence) + "." + std::to_string(rank) + "." + std::to_string(part);
   }
 
-  // What the rank put before one fence.
+  // Gets all that the rank put before one fence.
   void fetch(int rank, Known& known) {
     std::string text;
     size_t parts = 1;

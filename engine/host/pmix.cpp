@@ -66,7 +66,7 @@ void ask(const pmix_proc_t& proc, const char* key, pmix_data_type_t type, Value&
                              std::to_string(value.held->type) + "); start the program with ptlrun");
 }
 
-// What ptlrun tells besides; other servers do not know the keys, and are not asked.
+// Keys of ptlrun's own; other servers do not know the keys, and are not asked.
 bool was_told(const pmix_proc_t& proc, const char* key, pmix_data_type_t type, Value& value) {
   pmix_info_t here{};
   const bool yes = true;
@@ -102,7 +102,7 @@ JobView ask_view(const pmix_proc_t& self) {
   return view;
 }
 
-// Who waits for all ranks, and what it hears: that they have met, or that one of them has ended without joining the job. It
+// The wait for all ranks, and its result: that they have met, or that one of them has ended without joining the job. It
 // stays for ever: libpmix's thread may call long after a waiting thread has given up.
 class Meetings {
  public:

@@ -128,7 +128,7 @@ std::string dotted(uint32_t nid) {
          std::to_string(nid & 255);
 }
 
-// What a value in the table stands for.
+// The text of a value in the table.
 std::string word(const ordered_json& value) {
   if (value.is_string()) return value.get<std::string>();
   if (value.is_boolean()) return value.get<bool>() ? "yes" : "no";

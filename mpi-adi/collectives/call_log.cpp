@@ -16,7 +16,7 @@ namespace {
 
 constexpr size_t kRoom = 1024;  // bytes of each communicator
 
-// Of all communicators, by their contexts, which are the same on all ranks. Opened by the first collective, and then for ever:
+// The logs of all communicators, by their contexts, which are the same on all ranks. Opened by the first collective, and then for ever:
 // who has begun none has noted nothing.
 class Shelf {
  public:
@@ -123,7 +123,7 @@ std::string name_of(uint64_t what) {
   return "MPI_" + name + (form == Form::persistent ? "_init" : "");
 }
 
-// What a rank has called that calls nothing more on a communicator.
+// The last call of a rank that calls nothing more on a communicator.
 constexpr uint64_t kNothing = uint64_t{0xff} << 24;
 constexpr uint64_t kFunction = 0xffff0000, kRoot = ~uint64_t{0} << 32;
 
@@ -169,7 +169,7 @@ bool CallLog::is_of_another_call() {
   return false;
 }
 
-// Whoever waits for this rank in a later collective is to know; and those that are behind, what it has called.
+// Ranks that wait for this one in a later collective are told; those that are behind, what it has called.
 void CallLog::give_up() {
   adi::long_waits::be_silent();
   for (size_t i = 1; i < kKept / 2; ++i) {

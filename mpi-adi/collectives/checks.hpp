@@ -35,8 +35,8 @@ int check_buffers(const Call& call, const void* buffer, Counts counts, Counts di
 int check_op(const Call& call, MPI_Op op, MPI_Datatype type);
 int refuse_in_place(const Call& call, const char* buffer);
 int check_distinct(const Call& call, const Elements& from, const Elements& to);
-// What this rank sends to itself, and the place for it: no way of the data may cut it in silence. `exact`: nor need a way know what to do
-// with less.
+// The data that this rank sends to itself, and the place for them: no way of the data may cut it in silence. `exact`: nor need a way know
+// what to do with less.
 int check_own_part(const Call& call, size_t sent, size_t place, bool exact = true);
 
 }  // namespace portunus::mpi::collectives

@@ -42,11 +42,11 @@ class Elements {
 
   size_t count() const { return count_; }
   MPI_Datatype type() const { return handle_of(&*type_); }
-  // Of the data alone, without gaps.
+  // The bytes of the data alone, without gaps.
   size_t bytes() const { return count_ * static_cast<size_t>(type_->size); }
   // From one element to the next.
   ptrdiff_t extent() const { return type_->extent; }
-  // Where data are, from address() on.
+  // The offsets of data from address() on.
   ptrdiff_t lower() const { return type_->true_lb + std::min<ptrdiff_t>(0, last()); }
   ptrdiff_t upper() const { return type_->true_lb + type_->true_extent + std::max<ptrdiff_t>(0, last()); }
   // Do the data lie in memory as they are packed, beginning at data()?

@@ -9,7 +9,7 @@
 #include "mpi-adi/core/checks.hpp"
 #include "mpi-adi/core/profiling.hpp"
 
-// What parameters call `Count` and `Displacement`; functions of the C interface are the same in every namespace.
+// The types that parameters call `Count` and `Displacement`; functions of the C interface are the same in every namespace.
 namespace portunus::mpi::collectives::narrow {
 using Count = int;
 using Displacement = int;

@@ -11,7 +11,7 @@
 namespace portunus::mpi::collectives::inter {
 namespace {
 
-// What goes to, or comes from, each rank of the other group.
+// The data that go to, or come from, each rank of the other group.
 using Parts = std::vector<Elements>;
 
 size_t bytes_of(const Parts& parts) {
@@ -60,7 +60,7 @@ class Crossing : public Work {
   Pieces leaving_, coming_;
 };
 
-// What comes in is combined in the order of the other group's ranks, and elements from `first` on are the result.
+// Incoming data are combined in the order of the other group's ranks, and elements from `first` on are the result.
 class Reduction : public Crossing {
  public:
   Reduction(const Communicator& comm, Parts out, Parts in, const Elements& result, size_t first, MPI_Op op)

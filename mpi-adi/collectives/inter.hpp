@@ -11,7 +11,7 @@
 
 namespace portunus::mpi::collectives::inter {
 
-// Where this group and the other one begin among all.
+// The numbers at which this group and the other one begin among all.
 inline int own_base(const Communicator& comm) {
   return identity_of(comm.group->job_rank(0)) < identity_of(comm.remote_group->job_rank(0)) ? 0 : comm.remote_group->size;
 }

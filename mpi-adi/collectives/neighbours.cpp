@@ -1,6 +1,6 @@
 // neighbours.cpp: collectives along the edges of a topology.
 //
-// Of several edges between two ranks, the n-th that one lists meets the n-th that the other lists. In a grid what is sent in
+// Several edges between two ranks pair by order: the n-th that one lists meets the n-th that the other lists. In a grid what is sent in
 // one direction comes from the opposite one, so a rank lists what it receives with the directions of each dimension turned.
 // Thread: any, one collective per communicator at a time. Source: MPI-5.0, 8.6.
 #include <algorithm>
@@ -15,7 +15,7 @@
 namespace portunus::mpi::collectives {
 namespace {
 
-// What goes along the edges in one direction, by the order of the neighbours; packed, one after the other.
+// The data that go along the edges in one direction, by the order of the neighbours; packed, one after the other.
 class Edges {
  public:
   void add(int peer, const Elements& part) {

@@ -14,8 +14,8 @@
 #include "mpi-adi/collectives/state.hpp"
 #include "mpi-adi/core/adi.hpp"
 #include "mpi-adi/core/errors.hpp"
-#include "mpi-adi/mitigation/mitigation.hpp"
 #include "mpi-adi/mpi-ext.h"
+#include "mpi-adi/ulfm/ulfm.hpp"
 
 namespace portunus::mpi::collectives {
 namespace {
@@ -131,7 +131,7 @@ class Operation final : public Attachment {
     if (running_ && !end_run()) failed_ = true;
     if (log.has_differed()) return log.error_class();
     if (failed_) {
-      const int cause = mitigation::cause_of_failure(*request.comm, differ);
+      const int cause = ulfm::cause_of_failure(*request.comm, differ);
       if (cause == MPI_SUCCESS) return log.error_class();
       request.failure = cause == MPIX_ERR_REVOKED ? kRevoked : ptl_ni_fail_t{PTL_NI_UNDELIVERABLE};
     }

@@ -1,7 +1,7 @@
 // reductions.cpp: reduce, allreduce, reduce_scatter(_block), scan, exscan.
 //
-// What the engine can combine it does. For other operations the threads that call MPI combine, in the order of the ranks: each a
-// part of long vectors (in_parts.hpp), else whoever needs a result, which all contributions come to.
+// The engine combines what it can. For other operations the threads that call MPI combine, in the order of the ranks: each a
+// part of long vectors (partial_reduce.hpp), else whoever needs a result, which all contributions come to.
 // Thread: any, one collective per communicator at a time. Source: MPI-5.0, 6.9-6.11.
 #include <algorithm>
 #include <vector>
@@ -9,15 +9,15 @@
 #include "mpi-adi/collectives/checks.hpp"
 #include "mpi-adi/collectives/combine.hpp"
 #include "mpi-adi/collectives/forms.hpp"
-#include "mpi-adi/collectives/in_parts.hpp"
 #include "mpi-adi/collectives/inter.hpp"
+#include "mpi-adi/collectives/partial_reduce.hpp"
 #include "mpi-adi/core/errors.hpp"
 #include "mpi-adi/op/op.hpp"
 
 namespace portunus::mpi::collectives {
 namespace {
 
-// What all kinds have: the vectors of this rank, where both are in the user's memory.
+// Shared by all kinds: the vectors of this rank, where both are in the user's memory.
 struct Vectors {
   GOAL_Call_kind kind;
   int root = 0;

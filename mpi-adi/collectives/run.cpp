@@ -6,14 +6,14 @@
 #include "mpi-adi/collectives/state.hpp"
 #include "mpi-adi/core/adi.hpp"
 #include "mpi-adi/core/errors.hpp"
-#include "mpi-adi/mitigation/mitigation.hpp"
 #include "mpi-adi/mpi-ext.h"
+#include "mpi-adi/ulfm/ulfm.hpp"
 
 namespace portunus::mpi::collectives {
 
 int raise_goal(const char* function, Communicator& comm, int code) {
   if (code == GOAL_ERR_FAILED) {
-    const int cause = mitigation::cause_of_failure(comm, differ);
+    const int cause = ulfm::cause_of_failure(comm, differ);
     if (cause == MPIX_ERR_REVOKED) return raise_revoked(function, comm);
     if (cause == MPI_SUCCESS) code = kDisagreement;  // another rank has found out, and given up
   }

@@ -30,7 +30,7 @@ struct Call {
 int run(const Call& call, Work& work);                    // blocking
 int start(const Call& call, std::unique_ptr<Work> work);  // nonblocking, persistent
 
-// What other ranks do wrong shows here: they sent more or less than this one expects.
+// Mistakes of other ranks show here: they sent more or less than this one expects.
 constexpr char kMismatchText[] =
     "a message of the collective has another length than this rank expects: the ranks' counts or types do not fit";
 

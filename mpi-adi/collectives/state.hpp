@@ -25,7 +25,7 @@ class State {
   GOAL_Team team() const { return team_; }
   // An intercommunicator's: both groups together.
   const GOAL_Group& group() const { return group_; }
-  // What fails together with all schedules of the communicator; or nullptr.
+  // The domain that fails together with all schedules of the communicator; or nullptr.
   GOAL_Domain domain() const { return domain_; }
 
  private:

@@ -10,7 +10,7 @@
 #include "mpi-adi/core/debug.hpp"
 #include "mpi-adi/core/errhandler.hpp"
 #include "mpi-adi/core/profiling.hpp"
-#include "mpi-adi/mitigation/mitigation.hpp"
+#include "mpi-adi/ulfm/ulfm.hpp"
 
 namespace portunus::mpi {
 
@@ -42,20 +42,20 @@ Communicator* make_communicator(uint16_t context, Group* group, Group* remote_gr
       return nullptr;
     }
   }
-  if (context != kNoContext) mitigation::born(*made);
+  if (context != kNoContext) ulfm::born(*made);
   return made;
 }
 
 void give_context(Communicator& comm, uint16_t context) {
   comm.context = context;
   if (comm.local != nullptr) comm.local->context = context;
-  mitigation::born(comm);
+  ulfm::born(comm);
 }
 
 void destroy_communicator(Communicator* comm) {
-  const bool tainted = mitigation::is_tainted(*comm);
+  const bool tainted = ulfm::is_tainted(*comm);
   collectives::forget(*comm);
-  mitigation::forget(*comm);
+  ulfm::forget(*comm);
   if (comm->local != nullptr) {
     release(comm->local->group);
     communicators.release(comm->local);
@@ -85,7 +85,7 @@ bool open_communicators(int rank, int size) {
 void close_communicators() {
   communicators.for_each([](Communicator& comm) {
     collectives::forget(comm);
-    mitigation::forget(comm);
+    ulfm::forget(comm);
     comm.partitioned.clear();  // the pool is not destroyed
     std::vector<Request*>().swap(comm.partings);
   });

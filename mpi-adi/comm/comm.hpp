@@ -27,7 +27,7 @@ namespace portunus::mpi {
 namespace collectives {
 class State;
 }
-namespace mitigation {
+namespace ulfm {
 struct State;
 }
 class MessageBuffer;
@@ -48,7 +48,7 @@ inline int max_communicators() { return envelope.contexts() / kContextsPerCommun
 struct Communicator {
   uint16_t context = 0;  // in the match bits of messages; see Traffic
   bool inter = false;
-  bool parts = false;                 // this process will use it no more, and has told those of other jobs (parting.hpp)
+  bool parts = false;                 // this process will use it no more, and has told those of other jobs (disconnect.hpp)
   std::atomic<uint8_t> attention{0};  // kRevoked, kLooked: messages have to look closer
   int rank = 0;                       // of this process in the local group
   int size = 0;                       // of the local group
@@ -65,7 +65,7 @@ struct Communicator {
   std::vector<Request*> partings;                 // for what these have to say
   std::map<std::array<int, 3>, int> partitioned;  // how many such messages were made, by peer, tag and direction
   std::shared_ptr<const Topology> topology;       // nullptr: none
-  std::shared_ptr<mitigation::State> mitigation;  // nullptr: nothing has failed yet
+  std::shared_ptr<ulfm::State> ulfm;              // nullptr: nothing has failed yet
   std::shared_ptr<MessageBuffer> buffer;          // of buffered sends; nullptr: none was ever attached
   std::shared_ptr<MessageBuffer> session_buffer;  // of the session that it comes from, if it does
   Attributes<MPI_Comm> attributes;
@@ -74,7 +74,7 @@ struct Communicator {
 
   int job_rank(int peer) const { return peer_ranks ? peer_ranks[peer] : first + peer; }
   uint16_t context_of(Traffic traffic) const { return static_cast<uint16_t>(context + static_cast<uint16_t>(traffic)); }
-  static constexpr uint8_t kRevoked = 1;  // for good (mitigation/)
+  static constexpr uint8_t kRevoked = 1;  // for good (ulfm/)
   static constexpr uint8_t kLooked = 2;   // PTL_DEBUG wants its calls to be looked at
   bool is_revoked() const { return attention.load(std::memory_order_relaxed) & kRevoked; }
   bool is_plain() const { return attention.load(std::memory_order_relaxed) == 0; }

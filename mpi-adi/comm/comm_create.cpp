@@ -11,7 +11,7 @@
 #include <new>
 #include <utility>
 
-#include "mpi-adi/comm/parting.hpp"
+#include "mpi-adi/comm/disconnect.hpp"
 #include "mpi-adi/comm/processes.hpp"
 #include "mpi-adi/core/adi.hpp"
 #include "mpi-adi/core/checks.hpp"
@@ -28,7 +28,7 @@ std::vector<Communicator*> lingering;
 void reap() {
   std::lock_guard lock(lingering_mutex);
   std::erase_if(lingering, [](Communicator* comm) {
-    if (!has_parted(*comm) || pool.serves(comm)) return false;
+    if (!has_disconnected(*comm) || pool.serves(comm)) return false;
     destroy_communicator(comm);
     return true;
   });
@@ -132,7 +132,7 @@ int duplicate(const char* function, Communicator& comm, const Hints* hints, MPI_
   return MPI_SUCCESS;
 }
 
-// What each rank says in a split.
+// The choice of each rank in a split.
 struct Choice {
   int color, key;
 };
@@ -247,7 +247,7 @@ int free_communicator(const char* function, MPI_Comm* handle) {
   if (int error = comm->attributes.clear(*handle)) return raise(function, comm, error, "an attribute's delete function failed");
   forget_parent(*handle);
   *handle = MPI_COMM_NULL;
-  begin_parting(*comm);
+  begin_disconnect(*comm);
   {
     std::lock_guard lock(lingering_mutex);
     lingering.push_back(comm);
@@ -385,8 +385,8 @@ extern "C" int PMPI_Comm_disconnect(MPI_Comm* comm) try {
   if (int error = check_results(kName, nullptr, {comm})) return error;
   if (int error = check(kName, *comm, found, {})) return error;
   if (found != &world() && found != &self()) {
-    begin_parting(*found);
-    await_parting(*found);
+    begin_disconnect(*found);
+    await_disconnect(*found);
   }
   return free_communicator(kName, comm);
 }

@@ -21,7 +21,7 @@ using ContextOffer = std::array<uint64_t, kContextWindow / 64>;
 class ContextSearch {
  public:
   explicit ContextSearch(uint64_t key);
-  // What is free here of the next window. False: no window has a number in common.
+  // Offers the numbers of the next window that are free here. False: no window has a number in common.
   bool next(ContextOffer& offer);
   // Chooses from what is free everywhere; false: nothing is, so on to the next window.
   bool choose(const ContextOffer& common);

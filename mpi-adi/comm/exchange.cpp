@@ -32,7 +32,7 @@ Request* start_receive(Communicator& comm, Traffic traffic, int tag, void* bytes
     error = MPI_ERR_OTHER;
     return nullptr;
   }
-  if (adi::losses.count.load(std::memory_order_relaxed) != 0) adi::look_again(*request);
+  if (adi::failures.count.load(std::memory_order_relaxed) != 0) adi::look_again(*request);
   return request;
 }
 

@@ -15,9 +15,9 @@
 #include "mpi-adi/core/adi.hpp"
 #include "mpi-adi/core/checks.hpp"
 #include "mpi-adi/core/profiling.hpp"
-#include "mpi-adi/mitigation/mitigation.hpp"
 #include "mpi-adi/pt2pt/pt2pt.hpp"
 #include "mpi-adi/request/completion.hpp"
+#include "mpi-adi/ulfm/ulfm.hpp"
 
 namespace portunus::mpi {
 namespace {

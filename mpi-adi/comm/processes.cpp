@@ -13,7 +13,7 @@
 namespace portunus::mpi {
 namespace {
 
-// What is known of a process is written before anybody has its rank, and never again. Address space for all is reserved at once.
+// The facts about a process are written before anybody has its rank, and never again. Address space for all is reserved at once.
 struct Known {
   Identity identity;
   bool of_job;

@@ -21,7 +21,7 @@ struct Identity {
   auto operator<=>(const Identity&) const = default;
 };
 
-// What a process tells others of itself.
+// The facts that a process tells others of itself.
 struct Card {
   ptlx_contact_t contact;
   Identity identity;

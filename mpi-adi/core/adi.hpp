@@ -4,7 +4,7 @@
 // volatile descriptor: copied by the call, no event, complete at return. Longer ones report SEND when the buffer is free,
 // synchronous ones ACK when they were matched. What arrives too early stays with the engine (PTLX_ME_HOLD), which
 // completes it when the receive is appended (PTLX_ME_COMPLETE_UNEXPECTED): there is no rendezvous here.
-// Where one thread calls MPI, the engine writes the result of a plain receive straight into its request (PTLX_ME_RECORD).
+// The engine, where one thread calls MPI, writes the result of a plain receive straight into its request (PTLX_ME_RECORD).
 // All events go to one queue, so that a waiting thread sleeps in one place; each names its request.
 //
 // Thread: below MPI_THREAD_MULTIPLE one at a time, and nothing is locked. With it, whoever needs an event takes the *turn*:
@@ -24,7 +24,7 @@
 #include "engine/client/numbers.hpp"
 #include "engine/client/objects.hpp"
 #include "engine/goal/goal_call.h"
-#include "mpi-adi/core/losses.hpp"
+#include "mpi-adi/core/failures.hpp"
 #include "mpi-adi/pt2pt/match_bits.hpp"
 #include "mpi-adi/request/request.hpp"
 #include "portals/portals4.h"
@@ -155,7 +155,7 @@ namespace long_waits {
 constexpr ptl_time_t kLong = 1000;  // milliseconds of sleep until others may know of a wait, and again
 constexpr ptl_time_t kLongAsleep = PTLX_TIME_ASLEEP(kLong);
 
-class Turn {
+class EventPump {
  public:
   bool try_take() {
     std::lock_guard lock(mutex_);
@@ -190,7 +190,7 @@ class Turn {
   std::condition_variable changed_;
   bool taken_ = false;
 };
-extern Turn turn;
+extern EventPump event_pump;
 
 // Requests that go on with functions of the user, which run when the turn is given back: they may call MPI.
 // Thread: run: any; all else: the holder of the turn.
@@ -240,7 +240,7 @@ Taken take_some(const Done& done, ptl_time_t timeout) {
 template <class Done, class Look, class Asleep>
 void wait_until(Done&& done, Look&& look, Asleep&& asleep) {
   if (done()) return;
-  if (device.threaded && !turn.take_unless(done, asleep)) return;
+  if (device.threaded && !event_pump.take_unless(done, asleep)) return;
   while (!done()) {
     const Taken taken = take_some(done, kLongAsleep);
     if (taken == Taken::none) [[unlikely]]
@@ -249,9 +249,9 @@ void wait_until(Done&& done, Look&& look, Asleep&& asleep) {
       continue;
     put_off.run();
     look();
-    if (device.threaded && !turn.take_unless(done, asleep)) return;
+    if (device.threaded && !event_pump.take_unless(done, asleep)) return;
   }
-  if (device.threaded) turn.give_back();
+  if (device.threaded) event_pump.give_back();
 }
 
 template <class Done>
@@ -263,11 +263,11 @@ void wait_until(Done&& done) {
 template <class Done>
 bool poll_until(Done&& done) {
   if (done()) return true;
-  if (device.threaded && !turn.try_take()) return done();
+  if (device.threaded && !event_pump.try_take()) return done();
   Taken taken = Taken::some;
   while (!done() && taken == Taken::some) taken = take_some(done, 0);
   if (taken == Taken::put_off) put_off.run();
-  else if (device.threaded) turn.give_back();
+  else if (device.threaded) event_pump.give_back();
   return done();
 }
 

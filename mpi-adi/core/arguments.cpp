@@ -7,7 +7,7 @@
 namespace portunus::mpi {
 namespace {
 
-// What sends and receives have in common.
+// Checks that sends and receives have in common.
 int check_common(const Arguments& given, const Communicator& comm) {
   if (!is_count(given.count))
     return raise(given.function, &comm, MPI_ERR_COUNT, "the count is %s (%lld)", given.count < 0 ? "negative" : "too large",

@@ -13,7 +13,7 @@
 namespace portunus::mpi {
 namespace {
 
-// Where the value of a predefined attribute is; nullptr: not set.
+// The address of a predefined attribute's value; nullptr: not set.
 int* predefined_attribute(int keyval) {
   static int tag_upper_bound = kMaxTag, no_host = MPI_PROC_NULL, any_rank_does_io = MPI_ANY_SOURCE, clock_is_global = 0;
   static int universe_size, app_number;

@@ -14,7 +14,7 @@
 #include "mpi-adi/core/debug.hpp"
 #include "mpi-adi/core/long_waits.hpp"
 #include "mpi-adi/core/settings.hpp"
-#include "mpi-adi/mitigation/mitigation.hpp"
+#include "mpi-adi/ulfm/ulfm.hpp"
 
 namespace portunus::mpi::adi {
 
@@ -83,7 +83,7 @@ ptl_ni_limits_t generous() {
   return limits;
 }
 
-// Where signals to oneself end; what counts is that they were sent.
+// The entry at which signals to oneself end; sending them is all that counts.
 int open_signals() {
   ptl_pt_index_t portal;
   const int result = PtlPTAlloc(device.ni, 0, PTL_EQ_NONE, kSignalPortal, &portal);
@@ -165,9 +165,9 @@ const char* start(bool threaded, ptlx_job_t& job) {
   device.throttled = PtlxThrottled();
   device.self = process(rank);
   if (PtlGetUid(device.ni, &device.uid) != PTL_OK || open_messages(event_slots) != PTL_OK || open_signals() != PTL_OK ||
-      open_windows() != PTL_OK || mitigation::open() != PTL_OK || open_last_barrier(rank, size) != PTL_OK)
+      open_windows() != PTL_OK || ulfm::open() != PTL_OK || open_last_barrier(rank, size) != PTL_OK)
     return "the network has not enough room for what MPI needs; other libraries of this process may use it up";
-  if (!open_losses(size)) return "there is no memory for the states of the ranks";
+  if (!open_failures(size)) return "there is no memory for the states of the ranks";
   if (settings.info && rank == 0) print_settings(stdout);
   // Nobody sends before everybody has opened all of the above. The last step of GOAL_Init is a fence, unless another library has
   // begun with GOAL on this interface before, on all ranks alike.
@@ -180,7 +180,7 @@ const char* start(bool threaded, ptlx_job_t& job) {
 void stop() {
   GOAL_Finalize();
   PtlNIFini(device.ni);  // frees all that belongs to it
-  close_losses();
+  close_failures();
   PtlFini();
   PtlxJobFini();
 }

@@ -16,7 +16,7 @@
 
 namespace portunus::mpi {
 
-// Where an error belongs: what the error handler is called with.
+// The origin of an error: what the error handler is called with.
 struct Origin {
   Subject subject = Subject::comm;
   void* handle = nullptr;
@@ -77,7 +77,7 @@ MPI_Errhandler errhandler_of_nothing();
 // The call came before MPI_Init or after MPI_Finalize, or else `handle` is no communicator.
 [[gnu::cold, gnu::noinline]] int raise_bad_communicator(const char* function, MPI_Comm handle);
 
-// What is said of a handle that is no datatype.
+// The sentence about a handle that is no datatype.
 struct BadType {
   explicit BadType(MPI_Datatype handle);
   char text[48];

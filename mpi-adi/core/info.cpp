@@ -18,7 +18,7 @@ namespace {
 
 constinit ObjectPool<Info, 1 << 18> infos;
 
-// What MPI_INFO_ENV says: what the launcher knows best is left out.
+// The keys of MPI_INFO_ENV, without those that the launcher knows best.
 Hints environment() {
   Hints hints;
   char directory[MPI_MAX_INFO_VAL];

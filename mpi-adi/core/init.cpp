@@ -13,14 +13,14 @@
 #include <utility>
 
 #include "mpi-adi/collectives/state.hpp"
-#include "mpi-adi/comm/parting.hpp"
+#include "mpi-adi/comm/disconnect.hpp"
 #include "mpi-adi/core/adi.hpp"
 #include "mpi-adi/core/debug.hpp"
 #include "mpi-adi/core/errors.hpp"
 #include "mpi-adi/core/leaks.hpp"
 #include "mpi-adi/core/long_waits.hpp"
 #include "mpi-adi/core/profiling.hpp"
-#include "mpi-adi/dynamic/lobby.hpp"
+#include "mpi-adi/dynamic/rendezvous.hpp"
 #include "mpi-adi/dynamic/spawn.hpp"
 #include "mpi-adi/io/file.hpp"
 #include "mpi-adi/types/type_create.hpp"
@@ -98,8 +98,8 @@ int stop(const char* function) {
   io::close_all();
   adi::wait_until([] { return adi::detached_sends() == 0; });
   // Also by those who know that somebody has died: others may not know yet, and would wait for them. Nobody waits for the dead.
-  lobby::take_in_all();
-  part_from_others();
+  rendezvous::unpublish_all();
+  disconnect_from_others();
   if (debug.calls) collectives::end_calls();
   int result = adi::last_barrier(wishes), unfit = MPI_SUCCESS;
   if (wishes != 0) {
@@ -111,7 +111,7 @@ int stop(const char* function) {
   close_communicators();
   release_kinds();
   phase.store(Phase::over, std::memory_order_release);
-  lobby::close();
+  rendezvous::close();
   adi::stop();
   return unfit;
 }

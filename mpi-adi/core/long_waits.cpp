@@ -163,7 +163,7 @@ Wait of_all(const std::string& what, const Communicator& comm) {
 
 void tell(const Wait& wait, bool again) {
   // Waits end by errors if a rank has died, or a communicator was revoked.
-  if (!wait.known || wait.ranks.empty() || silent.load(std::memory_order_relaxed) || losses.count.load(std::memory_order_relaxed) != 0)
+  if (!wait.known || wait.ranks.empty() || silent.load(std::memory_order_relaxed) || failures.count.load(std::memory_order_relaxed) != 0)
     return;
   const uint64_t time = now();
   const std::lock_guard lock(mutex);

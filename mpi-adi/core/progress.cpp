@@ -54,12 +54,12 @@ State mark_done(Request& request, bool by_any_thread) {
 
 }  // namespace
 
-Turn turn;
+EventPump event_pump;
 PutOff put_off;
 
 void PutOff::run() {
   const std::vector<Request*> mine = std::exchange(all_, {});
-  if (device.threaded) turn.give_back();
+  if (device.threaded) event_pump.give_back();
   for (Request* request : mine) request->attached->run_users(*request);
 }
 
@@ -93,7 +93,7 @@ void conclude(Request& request, bool by_any_thread) {
     if (!is_recorded(request)) pool.release(&request);
     if (!receives) detached_count.fetch_sub(1, std::memory_order_relaxed);
   }
-  if (device.threaded) turn.announce();
+  if (device.threaded) event_pump.announce();
 }
 
 bool take_back(Request& request) {
@@ -142,31 +142,31 @@ void wait_for(Request& request) {
 }
 
 void wait_patiently(const std::function<bool()>& done, const std::function<bool()>& overdue, const std::function<void(bool again)>& tell) {
-  if (done() || (device.threaded && !turn.take_unless(done, [] {}))) return;
+  if (done() || (device.threaded && !event_pump.take_unless(done, [] {}))) return;
   unsigned told = 0;
   bool is_well = false;
   for (unsigned seconds = 0; !done();) {
     const Taken taken = take_some(done, kLongAsleep);
     if (taken == Taken::put_off) {
       put_off.run();
-      if (device.threaded && !turn.take_unless(done, [] {})) return;
+      if (device.threaded && !event_pump.take_unless(done, [] {})) return;
     }
     if (taken != Taken::none) continue;
     ++seconds;
     if (!is_well || long_waits::is_time_to_look(seconds)) is_well = overdue();
     if (is_well && !done()) tell(told++ > 0);
   }
-  if (device.threaded) turn.give_back();
+  if (device.threaded) event_pump.give_back();
 }
 
 int PendingSteps::look(void*) {
   // Without threads it is for the one that calls MPI, and for none that waits for another library of the process.
-  if (device.threaded ? !turn.try_take() : device.completes || device.thread != &this_thread) return 0;
+  if (device.threaded ? !event_pump.try_take() : device.completes || device.thread != &this_thread) return 0;
   bool any = false;
   Taken taken;
   while ((taken = take_some([] { return false; }, 0)) == Taken::some) any = true;
   if (taken == Taken::put_off) put_off.run();
-  else if (device.threaded) turn.give_back();
+  else if (device.threaded) event_pump.give_back();
   return any || taken == Taken::put_off;
 }
 

@@ -81,7 +81,7 @@ int tag_of(const char* string) {  // FNV-1a: near strings are far apart
   return static_cast<int>(hash & static_cast<uint32_t>(kMaxTag));
 }
 
-// What making a communicator of a group needs.
+// Checks of making a communicator of a group.
 int check_group(const char* function, MPI_Group handle, const char* stringtag, MPI_Info info, MPI_Errhandler errhandler, MPI_Comm* result,
                 Group*& group) {
   if (int error = check(function, handle, group, {stringtag, result})) return error;

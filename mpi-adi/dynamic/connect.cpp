@@ -48,7 +48,7 @@ bool read_all(int fd, void* bytes, size_t count) {
   return true;
 }
 
-// What two processes that share a socket tell each other.
+// The introduction of two processes that share a socket.
 struct Introduction {
   char mark[16] = "portunus-join-2";
   Card card{};
@@ -84,7 +84,7 @@ extern "C" int PMPI_Open_port(MPI_Info info, char* port_name) try {
   if (int error = check_running(kName)) return error;
   if (int error = check_results(kName, nullptr, {port_name})) return error;
   if (int error = check_info(kName, nullptr, info)) return error;
-  const uint64_t number = lobby::hang_out();
+  const uint64_t number = rendezvous::publish();
   if (number == 0) return raise(kName, nullptr, MPI_ERR_NO_MEM, "there is no room for another port");
   const std::string name = ports::name_of({own_card(), number});
   std::memcpy(port_name, name.c_str(), name.size() + 1);
@@ -96,7 +96,7 @@ extern "C" int PMPI_Close_port(const char* port_name) try {
   static constexpr char kName[] = "MPI_Close_port";
   if (int error = check_running(kName)) return error;
   const auto port = ports::port_named(port_name);
-  if (!port || !ports::is_own(*port) || !lobby::take_in(port->number))
+  if (!port || !ports::is_own(*port) || !rendezvous::unpublish(port->number))
     return raise(kName, nullptr, MPI_ERR_PORT, "this process has no such port open");
   return MPI_SUCCESS;
 }
@@ -106,11 +106,11 @@ extern "C" int PMPI_Comm_accept(const char* port_name, MPI_Info, int root, MPI_C
   static constexpr char kName[] = "MPI_Comm_accept";
   Communicator* found;
   if (int error = check_sides(kName, comm, root, newcomm, found)) return error;
-  lobby::Meeting meeting;
+  rendezvous::Meeting meeting;
   if (found->rank == root) {
     const auto port = ports::port_named(port_name);
-    if (!port || !ports::is_own(*port) || !lobby::is_out(port->number)) meeting.error = MPI_ERR_PORT;
-    else meeting = lobby::admit(port->number, [&] { return !lobby::is_out(port->number); });
+    if (!port || !ports::is_own(*port) || !rendezvous::is_published(port->number)) meeting.error = MPI_ERR_PORT;
+    else meeting = rendezvous::accept(port->number, [&] { return !rendezvous::is_published(port->number); });
   }
   return ports::join_sides(kName, *found, root, meeting, ports::Role::accepts, kNoPort, newcomm);
 }
@@ -120,11 +120,11 @@ extern "C" int PMPI_Comm_connect(const char* port_name, MPI_Info info, int root,
   static constexpr char kName[] = "MPI_Comm_connect";
   Communicator* found;
   if (int error = check_sides(kName, comm, root, newcomm, found)) return error;
-  lobby::Meeting meeting;
+  rendezvous::Meeting meeting;
   if (found->rank == root) {
     const auto port = ports::port_named(port_name);
     if (!port) meeting.error = MPI_ERR_PORT;
-    else meeting = lobby::knock(port->owner, port->number, patience_of(hints_of(info)));
+    else meeting = rendezvous::connect(port->owner, port->number, patience_of(hints_of(info)));
   }
   return ports::join_sides(kName, *found, root, meeting, ports::Role::connects, kUnreachable, newcomm);
 }
@@ -151,7 +151,7 @@ extern "C" int PMPI_Comm_join(int fd, MPI_Comm* intercomm) try {
     return raise(kName, nullptr, MPI_ERR_ARG, "whoever was at the other end of the socket %d has gone", fd);
   if (!good || !theirs_good) return MPI_SUCCESS;
   const bool first = mine.card.identity < theirs.card.identity;
-  const lobby::Meeting meeting{MPI_SUCCESS, other[0], first ? mine.number : theirs.number};
+  const rendezvous::Meeting meeting{MPI_SUCCESS, other[0], first ? mine.number : theirs.number};
   return ports::join_sides(kName, self(), 0, meeting, first ? ports::Role::accepts : ports::Role::connects, "", intercomm);
 }
 MPI_WEAK_NAME(Comm_join)

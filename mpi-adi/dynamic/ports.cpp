@@ -59,7 +59,7 @@ Pair::Pair(int other, Role role) : ranks_{other, other} {
   comm.peer_ranks = ranks_;
 }
 
-int join_sides(const char* function, Communicator& comm, int root, const lobby::Meeting& meeting, Role role, const char* why,
+int join_sides(const char* function, Communicator& comm, int root, const rendezvous::Meeting& meeting, Role role, const char* why,
                MPI_Comm* made) {
   struct {
     int error, tag;

@@ -1,5 +1,6 @@
-// ports.hpp: where processes meet that share no communicator, of whatever jobs: a port is a number that its owner hangs out in the lobby,
-// and its name has that number and the owner's card. When both roots have met they lead their sides as in MPI_Intercomm_create.
+// ports.hpp: where processes meet that share no communicator, of whatever jobs: a port is a number that its owner publishes
+// (rendezvous.hpp), and its name has that number and the owner's card. When both roots have met they lead their sides as in
+// MPI_Intercomm_create.
 //
 // Thread: any. Source: MPI-5.0, 11.9.
 #pragma once
@@ -8,7 +9,7 @@
 #include <string>
 
 #include "mpi-adi/comm/comm.hpp"
-#include "mpi-adi/dynamic/lobby.hpp"
+#include "mpi-adi/dynamic/rendezvous.hpp"
 
 namespace portunus::mpi::ports {
 
@@ -22,7 +23,7 @@ std::string name_of(const Port& port);
 std::optional<Port> port_named(const char* name);
 bool is_own(const Port& port);
 
-// What of the two that meet each is for the other.
+// The role of each of the two that meet.
 enum class Role : int { accepts, connects };
 
 // Two processes that know each other by rank, as a communicator of two by which their sides are led together.
@@ -39,9 +40,9 @@ class Pair {
   int ranks_[2];
 };
 
-// What a root tells its side: how it went, and whom it has met. Collective over `comm`; `meeting` and `role` mean something at the root.
-// The sentence is that of the root's error.
-int join_sides(const char* function, Communicator& comm, int root, const lobby::Meeting& meeting, Role role, const char* why,
+// The report of a root to its side: how it went, and whom it has met. Collective over `comm`; `meeting` and `role` mean something at the
+// root. The sentence is that of the root's error.
+int join_sides(const char* function, Communicator& comm, int root, const rendezvous::Meeting& meeting, Role role, const char* why,
                MPI_Comm* made);
 
 }  // namespace portunus::mpi::ports

@@ -29,7 +29,7 @@ struct Given {
   const MPI_Info* infos;
 };
 
-// What the launcher is asked for, and how that went.
+// The request to the launcher, and how that went.
 struct Order {
   std::vector<ptlx_program_t> programs;
   std::vector<std::string> texts;  // of the programs
@@ -123,14 +123,14 @@ void understand(const Given& given, Order& order) {
 }
 
 // The processes that connect are accepted at `number`, unless all of them have ended before.
-lobby::Meeting start(Order& order, uint64_t number) {
+rendezvous::Meeting start(Order& order, uint64_t number) {
   char text[PTLX_SPAWN_TEXT];
   const std::string port = ports::name_of({own_card(), number});
   if (PtlxJobSpawn(order.programs.data(), order.programs.size(), port.c_str(), text) != PTL_OK) {
     refuse(order, MPI_ERR_SPAWN, text);
     return {MPI_ERR_SPAWN};
   }
-  lobby::Meeting meeting = lobby::admit(number, [&] { return PtlxJobEnded(text) != 0; });
+  rendezvous::Meeting meeting = rendezvous::accept(number, [&] { return PtlxJobEnded(text) != 0; });
   if (meeting.error != MPI_SUCCESS)
     meeting.error = refuse(order, MPI_ERR_SPAWN, "the processes have ended without MPI_Init, or cannot reach this one");
   return meeting;
@@ -143,11 +143,12 @@ int spawn(const char* function, const Given& given, int root, MPI_Comm handle, M
   if (comm->inter) return raise(function, comm, MPI_ERR_COMM, "the communicator is an intercommunicator");
   if (root < 0 || root >= comm->size) return raise(function, comm, MPI_ERR_ROOT, "there is no root %d among %d ranks", root, comm->size);
   Order order;
-  lobby::Meeting meeting;
+  rendezvous::Meeting meeting;
   uint64_t number = 0;
   if (comm->rank == root) {
     understand(given, order);
-    if (order.error == MPI_SUCCESS && (number = lobby::hang_out()) == 0) refuse(order, MPI_ERR_OTHER, "the network has no room for a port");
+    if (order.error == MPI_SUCCESS && (number = rendezvous::publish()) == 0)
+      refuse(order, MPI_ERR_OTHER, "the network has no room for a port");
     if (order.error == MPI_SUCCESS) meeting = start(order, number);
     meeting.error = order.error;
   }
@@ -168,7 +169,7 @@ int spawn(const char* function, const Given& given, int root, MPI_Comm handle, M
     return raise(function, comm, MPI_ERR_OTHER, "a rank of the communicator cannot be reached");
   if (codes != MPI_ERRCODES_IGNORE) std::copy(good.begin(), good.end(), codes);
   const int error = ports::join_sides(function, *comm, root, meeting, ports::Role::accepts, told.why, made);
-  if (number != 0) lobby::take_in(number);
+  if (number != 0) rendezvous::unpublish(number);
   return error;
 }
 
@@ -177,11 +178,11 @@ int spawn(const char* function, const Given& given, int root, MPI_Comm handle, M
 int meet_parent(const char* function) {
   const char* note = PtlxJobNote();
   if (note == nullptr || *note == '\0') return MPI_SUCCESS;  // not spawned, or by who is no MPI
-  lobby::Meeting meeting;
+  rendezvous::Meeting meeting;
   if (world().rank == 0) {
     const auto port = ports::port_named(note);
     if (!port) meeting.error = MPI_ERR_PORT;
-    else meeting = lobby::knock(port->owner, port->number);
+    else meeting = rendezvous::connect(port->owner, port->number);
   }
   MPI_Comm made = MPI_COMM_NULL;
   const int error =

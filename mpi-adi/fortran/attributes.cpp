@@ -1,6 +1,6 @@
 // attributes.cpp: attributes of Fortran, which are integers, as C stores them: addresses.
 //
-// What Fortran sets is stored as the address of a cell that holds it, so that C reads it there; what C sets Fortran reads as the
+// A value that Fortran sets is stored as the address of a cell that holds it, so that C reads it there; what C sets Fortran reads as the
 // address itself; predefined attributes it reads at the address. Thread: any; one lock.
 // Source: MPI-5.0, 7.7 and 19.3.7 (attributes between languages).
 #include <deque>

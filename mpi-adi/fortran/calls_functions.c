@@ -49,7 +49,7 @@ void F(grequest_start_)(fortran_function *query_fn, fortran_function *free_fn, f
 ALL_NAMES(grequest_start)
 
 #pragma GCC visibility push(default)
-/* What programs hand over when nothing is to be converted; it is never called. */
+/* The function that programs hand over when nothing is to be converted; it is never called. */
 void mpi_conversion_fn_null_(void);
 void mpi_conversion_fn_null_c_(void);
 #pragma GCC visibility pop

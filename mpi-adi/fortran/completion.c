@@ -28,7 +28,7 @@ void F(test_)(MPI_Fint *request, MPI_Fint *flag, MPI_Fint *status, MPI_Fint *ier
 }
 ALL_NAMES(test)
 
-/* Of all requests of an array that are gone, and, when `all`, of those too that are persistent. */
+/* Handles all requests of an array that are gone, and, when `all`, also those that are persistent. */
 static void all_completed(const MPI_Request *after, MPI_Fint *numbers, int count, bool all) {
     for (int i = 0; i < count; ++i)
         if (all || after[i] == MPI_REQUEST_NULL) completed(to_request(numbers[i]), after[i], &numbers[i]);

@@ -1,6 +1,6 @@
 // kept.hpp: what has to last as long as a request: copies of scattered buffers, arrays of datatypes.
 //
-// What is kept is found by the request's handle when a Fortran call completes it. A request that C code completes takes what was
+// The data kept for a request are found by its handle when a Fortran call completes it. A request that C code completes takes what was
 // kept for it along until its handle is used again. Thread: any; one lock, taken only while anything is kept.
 #pragma once
 

@@ -1,6 +1,6 @@
 /* runtime.h: what the bindings' C is written with: handles, strings, buffers and address constants from Fortran to C and back.
  *
- * Who may use it: the generated wrappers.c and the sources of this folder. It stands on mpi.h alone, as any program does, so that
+ * Users: the generated wrappers.c and the sources of this folder. It stands on mpi.h alone, as any program does, so that
  * the bindings run over any library of the MPI-5 ABI.
  * Thread: any, as for the calls of MPI. Source: MPI-5.0, 19.1 and 20.5.
  */
@@ -31,7 +31,7 @@ extern struct mpi_fortran_constants {
 } mpi_fortran_constants_;
 #pragma GCC visibility pop
 
-/* What C has in the place of the constant at `address`. */
+/* The constant of C in the place of that at `address`. */
 void *fortran_constant(void *address);
 
 static inline bool is_fortran_constant(const void *address) {
@@ -121,7 +121,7 @@ void text_out(const char *from, char *to, size_t length);
 
 /* ---- Choice buffers of mpi_f08 ------------------------------------------------------------------------------------------ */
 
-/* What a function does with a buffer that does not lie in one piece (an array section with strides). */
+/* The treatment of a buffer that does not lie in one piece (an array section with strides). */
 enum choice_treatment {
     CHOICE_WHOLE,      /* refuses it with MPI_ERR_BUFFER */
     CHOICE_COPY,       /* gets a copy in one piece, which is copied back when the call or its request is complete */
@@ -210,7 +210,7 @@ void fortran_tell_library(void);
 
 /* ---- Attributes ------------------------------------------------------------------------------------------------------------- */
 
-/* What C is to store for an attribute set here: the address of an MPI_Aint (and INTEGER) with that value. */
+/* The value that C stores for an attribute set here: the address of an MPI_Aint (and INTEGER) with that value. */
 void *attribute_cell(MPI_Aint value);
 /* The value for Fortran of what C has stored: of the cell if it is one, else the address itself. */
 MPI_Aint attribute_value(void *stored);

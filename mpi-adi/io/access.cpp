@@ -18,7 +18,7 @@ constexpr int64_t kSoon = 32 * 1024;
 constexpr int64_t kCached = 512 * 1024;  // read at once: what is taken from it is still in the cache then
 
 // One run of the file, with memory in pieces.
-Moved transfer_pieces(const Drive& drive, int64_t offset, const Memory& memory, int64_t skip, int64_t bytes, bool writes) {
+Moved transfer_pieces(const PosixFile& posix, int64_t offset, const Memory& memory, int64_t skip, int64_t bytes, bool writes) {
   Moved moved;
   const Placed all{memory.layout, 0, 0, memory.layout.size, false};
   if (memory.layout.size >= kWorthAPiece * runs_of(memory.layout)) {
@@ -26,7 +26,7 @@ Moved transfer_pieces(const Drive& drive, int64_t offset, const Memory& memory, 
     for_each_run(all.part(skip, bytes), [&](int64_t at, int64_t length) {
       pieces.push_back({memory.base + at, static_cast<size_t>(length)});
     });
-    return writes ? drive.write(offset, pieces) : drive.read(offset, pieces);
+    return writes ? posix.write(offset, pieces) : posix.read(offset, pieces);
   }
   const Scratch scratch(static_cast<size_t>(std::min(bytes, kBounce)));
   if (scratch.data() == nullptr) return {0, ENOMEM};
@@ -34,7 +34,7 @@ Moved transfer_pieces(const Drive& drive, int64_t offset, const Memory& memory, 
     const int64_t piece = std::min(bytes - moved.bytes, kBounce);
     if (writes) pack(memory.layout, memory.base, skip + moved.bytes, piece, scratch.data());
     const Moved now =
-        writes ? drive.write(offset + moved.bytes, scratch.data(), piece) : drive.read(offset + moved.bytes, scratch.data(), piece);
+        writes ? posix.write(offset + moved.bytes, scratch.data(), piece) : posix.read(offset + moved.bytes, scratch.data(), piece);
     if (!writes) unpack(memory.layout, memory.base, skip + moved.bytes, now.bytes, scratch.data());
     moved.bytes += now.bytes;
     moved.error = now.error;
@@ -43,18 +43,18 @@ Moved transfer_pieces(const Drive& drive, int64_t offset, const Memory& memory, 
   return moved;
 }
 
-Moved transfer_run(const Drive& drive, int64_t offset, const Memory& memory, int64_t skip, int64_t bytes, bool writes) {
-  if (std::byte* run = memory.run(skip)) return writes ? drive.write(offset, run, bytes) : drive.read(offset, run, bytes);
-  return transfer_pieces(drive, offset, memory, skip, bytes, writes);
+Moved transfer_run(const PosixFile& posix, int64_t offset, const Memory& memory, int64_t skip, int64_t bytes, bool writes) {
+  if (std::byte* run = memory.run(skip)) return writes ? posix.write(offset, run, bytes) : posix.read(offset, run, bytes);
+  return transfer_pieces(posix, offset, memory, skip, bytes, writes);
 }
 
 // A call for each run.
-Moved transfer_runs(const Drive& drive, const Placed& placed, const Memory& memory, int64_t skip, bool writes) {
+Moved transfer_runs(const PosixFile& posix, const Placed& placed, const Memory& memory, int64_t skip, bool writes) {
   Moved moved;
   bool ended = false;
   for_each_run(placed, [&](int64_t offset, int64_t bytes) {
     if (ended) return;
-    const Moved now = transfer_run(drive, offset, memory, skip + moved.bytes, bytes, writes);
+    const Moved now = transfer_run(posix, offset, memory, skip + moved.bytes, bytes, writes);
     moved.bytes += now.bytes;
     moved.error = now.error;
     ended = now.bytes < bytes;
@@ -79,8 +79,8 @@ Moved by_parts(const Placed& placed, int64_t room, Step&& step) {
 // Stores to the mapped file: single bytes are written, and nothing is read before.
 Moved write_mapped(File& file, const Placed& placed, const Memory& memory, int64_t skip) {
   return by_parts(placed, kMapped, [&](const Placed& part, int64_t done) -> Moved {
-    const auto region = file.mapping.reach(file.drive, part.first(), part.end(), true);
-    if (!region) return transfer_runs(file.drive, part, memory, skip + done, true);
+    const auto region = file.mapping.reach(file.posix, part.first(), part.end(), true);
+    if (!region) return transfer_runs(file.posix, part, memory, skip + done, true);
     copy(memory, skip + done, {region->origin() + part.base, part.layout}, part.from, part.bytes);
     return {part.bytes, 0};
   });
@@ -93,7 +93,7 @@ Moved read_sieved(const File& file, const Placed& placed, const Memory& memory, 
   if (scratch.data() == nullptr) return {0, ENOMEM};
   return by_parts(placed, most, [&](const Placed& part, int64_t done) -> Moved {
     const int64_t first = part.first();
-    const Moved now = file.drive.read(first, scratch.data(), part.end() - first);
+    const Moved now = file.posix.read(first, scratch.data(), part.end() - first);
     const int64_t count = part.below(first + now.bytes);
     copy({scratch.data() - first + part.base, part.layout}, part.from, memory, skip + done, count);
     return {count, now.error};
@@ -103,9 +103,9 @@ Moved read_sieved(const File& file, const Placed& placed, const Memory& memory, 
 // Loads from the mapped file, as far as it reaches.
 Moved read_mapped(File& file, const Placed& placed, const Memory& memory, int64_t skip) {
   int64_t size = 0;
-  if (const int error = file.drive.size(size)) return {0, error};
+  if (const int error = file.posix.size(size)) return {0, error};
   return by_parts(placed.part(0, placed.below(size)), kMapped, [&](const Placed& part, int64_t done) -> Moved {
-    const auto region = file.mapping.reach(file.drive, part.first(), part.end(), false);
+    const auto region = file.mapping.reach(file.posix, part.first(), part.end(), false);
     if (!region) return read_sieved(file, part, memory, skip + done);
     copy({region->origin() + part.base, part.layout}, part.from, memory, skip + done, part.bytes);
     return {part.bytes, 0};
@@ -129,24 +129,24 @@ void copy(const Memory& from, int64_t from_byte, const Memory& to, int64_t to_by
 
 Moved transfer(File& file, const Placed& placed, const Memory& memory, int64_t skip, bool writes, Prefer prefer) {
   if (placed.bytes == 0) return {};
-  if (placed.is_run()) return transfer_run(file.drive, placed.first(), memory, skip, placed.bytes, writes);
-  if (!placed.ascending) return transfer_runs(file.drive, placed, memory, skip, writes);
+  if (placed.is_run()) return transfer_run(file.posix, placed.first(), memory, skip, placed.bytes, writes);
+  if (!placed.ascending) return transfer_runs(file.posix, placed, memory, skip, writes);
   const int64_t average = std::max<int64_t>(placed.layout.size / std::max<int64_t>(runs_of(placed.layout), 1), 1);
   const int64_t span = placed.end() - placed.first();
   if (writes) {
     const bool mapped = (average < kShortRun || prefer == Prefer::mapping) && span / kSparse < placed.bytes && placed.bytes > average &&
-                        file.drive.can_be_mapped();
-    return mapped ? write_mapped(file, placed, memory, skip) : transfer_runs(file.drive, placed, memory, skip, true);
+                        file.posix.can_be_mapped();
+    return mapped ? write_mapped(file, placed, memory, skip) : transfer_runs(file.posix, placed, memory, skip, true);
   }
   const int64_t gaps = (span - placed.bytes) / std::max<int64_t>(placed.bytes / average, 1);
-  // What is mapped once costs no calls later.
+  // A part that was mapped once costs no calls later.
   constexpr int64_t kPage = 4096, kMiddling = 128 * 1024;
   const bool sieves = file.tuning.ds_read != Tuning::Choice::disable && placed.bytes > average;
   const bool touches_most_pages =
       (gaps < kSmallGap && average < kShortRun) || (average >= kPage && average < kMiddling && gaps <= 2 * average);
-  if (sieves && touches_most_pages && file.drive.is_local()) return read_mapped(file, placed, memory, skip);
+  if (sieves && touches_most_pages && file.posix.is_local()) return read_mapped(file, placed, memory, skip);
   if (sieves && (gaps < kSmallGap || file.tuning.ds_read == Tuning::Choice::enable)) return read_sieved(file, placed, memory, skip);
-  return transfer_runs(file.drive, placed, memory, skip, false);
+  return transfer_runs(file.posix, placed, memory, skip, false);
 }
 
 void convert(Access& access) {
@@ -188,10 +188,10 @@ class RangeLock {
     guard_ = std::unique_lock(file.atomic_accesses);
     first_ = placed.ascending ? placed.first() : 0;
     bytes_ = placed.ascending ? placed.end() - first_ : std::numeric_limits<int64_t>::max();
-    error = file.drive.lock(writes, first_, bytes_);
+    error = file.posix.lock(writes, first_, bytes_);
   }
   ~RangeLock() {
-    if (guard_.owns_lock() && error == 0) file_.drive.unlock(first_, bytes_);
+    if (guard_.owns_lock() && error == 0) file_.posix.unlock(first_, bytes_);
   }
   int error = 0;
 
@@ -230,7 +230,7 @@ bool carry_out_soon(Access& access) {
     return true;
   }
   constexpr int64_t kMostCached = 256 * 1024;  // as the caller copies it
-  if (access.bytes > kMostCached || !access.file->drive.read_cached(placed.first(), run, access.bytes)) return false;
+  if (access.bytes > kMostCached || !access.file->posix.read_cached(placed.first(), run, access.bytes)) return false;
   access.result.bytes = access.bytes;
   return true;
 }

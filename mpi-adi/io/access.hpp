@@ -9,7 +9,7 @@
 #include <memory>
 
 #include "mpi-adi/io/file.hpp"
-#include "mpi-adi/pt2pt/transit.hpp"
+#include "mpi-adi/pt2pt/packing.hpp"
 
 namespace portunus::mpi::io {
 
@@ -18,7 +18,7 @@ struct Memory {
   std::byte* base = nullptr;
   Layout layout;
 
-  // Where byte `k` of the data lies, and all that follow; nullptr: they are in pieces.
+  // The address of byte `k` of the data, and all that follow; nullptr: they are in pieces.
   std::byte* run(int64_t k = 0) const { return layout.is_run() ? base + layout.offset + k : nullptr; }
 };
 

@@ -7,7 +7,7 @@ using namespace portunus::mpi;
 using namespace portunus::mpi::io;
 namespace io = portunus::mpi::io;
 
-// What stands before the buffer; named so that it is put in last.
+// The parameter before the buffer; named so that it is put in last.
 #define PARAMETER_OFFSET MPI_Offset offset,
 #define PARAMETER_NONE
 #define MOVE_AS(name, suffix, Count, Const, writes, where, together, parameter, offset)                                                 \

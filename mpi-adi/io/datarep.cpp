@@ -10,7 +10,7 @@
 
 #include "mpi-adi/core/profiling.hpp"
 #include "mpi-adi/io/file.hpp"
-#include "mpi-adi/pt2pt/transit.hpp"
+#include "mpi-adi/pt2pt/packing.hpp"
 #include "mpi-adi/types/elements.hpp"
 
 namespace portunus::mpi::io {

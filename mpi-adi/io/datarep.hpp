@@ -27,7 +27,7 @@ class Representation {
   virtual ~Representation() = default;
   // Nothing is to be converted, and all sizes are those of memory.
   virtual bool is_native() const { return false; }
-  // Of a predefined datatype; negative: the program's function failed.
+  // The size of a predefined datatype; negative: the program's function failed.
   virtual int64_t size_of(const Datatype& elementary) const { return elementary.size; }
   // `count` elements from memory to one piece of the file's bytes: an error class.
   virtual int write(const void* buf, const Datatype& type, int64_t count, std::byte* file, int64_t bytes) const = 0;

@@ -15,12 +15,12 @@
 #include "mpi-adi/comm/comm.hpp"
 #include "mpi-adi/core/checks.hpp"
 #include "mpi-adi/core/objects.hpp"
-#include "mpi-adi/io/drive.hpp"
+#include "mpi-adi/io/file_messenger.hpp"
 #include "mpi-adi/io/hints.hpp"
 #include "mpi-adi/io/mapping.hpp"
+#include "mpi-adi/io/posix_file.hpp"
 #include "mpi-adi/io/queue.hpp"
 #include "mpi-adi/io/view.hpp"
-#include "mpi-adi/io/wire.hpp"
 #include "mpi-adi/mpi.h"
 
 namespace portunus::mpi::io {
@@ -36,10 +36,10 @@ struct File {
   Communicator* comm = nullptr;
   int amode = 0;
   std::string name;
-  Drive drive;
+  PosixFile posix;
   Mapping mapping;
   Tuning tuning;
-  Wire wire;
+  FileMessenger messenger;
   std::atomic<MPI_Errhandler> errhandler{nullptr};
   std::atomic<bool> atomic{false};
   std::mutex atomic_accesses;  // of threads of this process, which file locks do not keep apart
@@ -51,7 +51,7 @@ struct File {
   bool all_dense = true;     // every rank sees bytes in a row: collectives need no word between the ranks
   bool one_node = false;     // all ranks are on one
   bool near = false;         // and the file is, too, or they are not many for its processors
-  unsigned shared_word = 0;  // which of the wire's words is the shared pointer; another one after each new view
+  unsigned shared_word = 0;  // which of the messenger's words is the shared pointer; another one after each new view
 
   Split split = Split::none;
   const void* split_buffer = nullptr;

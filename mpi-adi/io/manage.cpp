@@ -27,12 +27,12 @@ int check_collective(const char* function, MPI_File fh, File*& file) {
   return MPI_SUCCESS;
 }
 
-// What all ranks must agree on, told to all: MPI_SUCCESS, or the first rank's error, or MPI_ERR_NOT_SAME, raised.
+// Tells all ranks a value that they must agree on: MPI_SUCCESS, or the first rank's error, or MPI_ERR_NOT_SAME, raised.
 int agree(const char* function, File& file, int error, const char* cause, int64_t value, const char* differ) {
   Record own;
   std::vector<Record> all;
   own.word = {error, value};
-  if (int failed = file.wire.gather(own, all))
+  if (int failed = file.messenger.gather(own, all))
     return raise(function, file, failed, "a rank cannot be reached; it has ended, or a line above says why");
   for (const Record& record : all) {
     if (error == MPI_SUCCESS && record.word[0] != MPI_SUCCESS) {
@@ -53,7 +53,7 @@ int on_first(const char* function, File& file, Action&& action) {
   Record own;
   std::vector<Record> all;
   if (file.comm->rank == 0) own.word[0] = action();
-  if (int failed = file.wire.gather(own, all))
+  if (int failed = file.messenger.gather(own, all))
     return raise(function, file, failed, "a rank cannot be reached; it has ended, or a line above says why");
   return raise_system(function, file, static_cast<int>(all[0].word[0]));
 }
@@ -76,12 +76,12 @@ int set_size(const char* function, MPI_File fh, MPI_Offset size, bool reserves) 
   if (int error = agree(function, *file, wrong, cause, size, "the ranks' sizes differ")) return error;
   if (!reserves) file->mapping.forget();
   return on_first(function, *file, [&] {
-    if (!reserves) return file->drive.resize(size);
-    return size > 0 ? file->drive.reserve(0, size) : 0;
+    if (!reserves) return file->posix.resize(size);
+    return size > 0 ? file->posix.reserve(0, size) : 0;
   });
 }
 
-// What is known without the other ranks; MPI_SUCCESS: `view` is made.
+// Makes a view from what is known without the other ranks; MPI_SUCCESS: `view` is made.
 int make_view(File& file, MPI_Offset disp, MPI_Datatype etype, MPI_Datatype filetype, const char* datarep, MPI_Info info, View& view,
               const char*& cause) {
   Datatype* element = find_type(etype);
@@ -120,8 +120,8 @@ int set_view(const char* function, MPI_File fh, MPI_Offset disp, MPI_Datatype et
   std::vector<Record> all;
   int64_t current = 0;
   if (error == MPI_SUCCESS && disp == MPI_DISPLACEMENT_CURRENT) {
-    // Where the shared pointer is, in bytes; nobody moves it until all have come.
-    if (int failed = file->wire.gather(own, all))
+    // The shared pointer, in bytes; nobody moves it until all have come.
+    if (int failed = file->messenger.gather(own, all))
       return raise(function, *file, failed, "a rank cannot be reached; it has ended, or a line above says why");
     error = advance_shared(*file, 0, current);
     Placed placed;
@@ -205,7 +205,7 @@ extern "C" int PMPI_File_get_size(MPI_File fh, MPI_Offset* size) try {
     File* file;
     if (int error = io::check_results(kName, fh, file, {size})) return error;
     int64_t bytes = 0;
-    if (int error = file->drive.size(bytes)) return raise_system(kName, *file, error);
+    if (int error = file->posix.size(bytes)) return raise_system(kName, *file, error);
     *size = bytes;
     return MPI_SUCCESS;
   }());
@@ -246,7 +246,7 @@ extern "C" int PMPI_File_set_info(MPI_File fh, MPI_Info info) try {
     std::vector<Record> all;
     own.word = {valid ? MPI_SUCCESS : MPI_ERR_INFO, wanted.cb_buffer_size, wanted.cb_nodes, static_cast<int64_t>(wanted.cb_read),
                 static_cast<int64_t>(wanted.cb_write)};
-    if (int error = file->wire.gather(own, all))
+    if (int error = file->messenger.gather(own, all))
       return io::raise(kName, *file, error, "a rank cannot be reached; it has ended, or a line above says why");
     for (const Record& record : all)
       if (record.word[0] != MPI_SUCCESS) return io::raise(kName, *file, MPI_ERR_INFO, "the info, here or on another rank, is none");
@@ -306,12 +306,12 @@ extern "C" int PMPI_File_sync(MPI_File fh) try {
     file->await_all();
     Record own;
     std::vector<Record> all;
-    // What all have written is on the disk when one has synchronized after they came; an error is told to each descriptor
+    // All that was written is on the disk when one has synchronized after they came; an error is told to each descriptor
     // once.
-    if (int error = file->wire.gather(own, all))
+    if (int error = file->messenger.gather(own, all))
       return io::raise(kName, *file, error, "a rank cannot be reached; it has ended, or a line above says why");
-    own.word[0] = file->writable() ? file->drive.sync() : 0;
-    if (int error = file->wire.gather(own, all))
+    own.word[0] = file->writable() ? file->posix.sync() : 0;
+    if (int error = file->messenger.gather(own, all))
       return io::raise(kName, *file, error, "a rank cannot be reached; it has ended, or a line above says why");
     for (const Record& record : all)
       if (record.word[0] != 0) return raise_system(kName, *file, static_cast<int>(record.word[0]));

@@ -11,7 +11,7 @@
 #include <memory>
 #include <mutex>
 
-#include "mpi-adi/io/drive.hpp"
+#include "mpi-adi/io/posix_file.hpp"
 
 namespace portunus::mpi::io {
 
@@ -22,7 +22,7 @@ class Region {
   Region(const Region&) = delete;
   Region& operator=(const Region&) = delete;
 
-  // Where the file's byte 0 would lie.
+  // The address at which the file's byte 0 would lie.
   std::byte* origin() const { return start_ - first_; }
   bool holds(int64_t first, int64_t end) const { return first_ <= first && end <= end_; }
   int64_t first() const { return first_; }
@@ -39,13 +39,13 @@ class Mapping {
 
   // A region with bytes `first` .. `end` of the file, which may be read, and written if `writes`: then they have room on the disk, and
   // the file reaches that far. nullptr: they cannot be mapped, or are not worth it; no error, and other ways remain.
-  std::shared_ptr<const Region> reach(const Drive& drive, int64_t first, int64_t end, bool writes);
+  std::shared_ptr<const Region> reach(const PosixFile& posix, int64_t first, int64_t end, bool writes);
   // The file is to become shorter.
   void forget();
 
  private:
-  bool map(const Drive& drive, int64_t first, int64_t end);
-  bool fetch(const Drive& drive, int64_t first, int64_t end, bool writes, bool sparse);
+  bool map(const PosixFile& posix, int64_t first, int64_t end);
+  bool fetch(const PosixFile& posix, int64_t first, int64_t end, bool writes, bool sparse);
 
   std::mutex mutex_;
   std::shared_ptr<Region> region_;

@@ -48,19 +48,19 @@ const char* path_of(const char* name) {
 
 int flags_of(int amode) { return amode & MPI_MODE_RDONLY ? O_RDONLY : amode & MPI_MODE_WRONLY ? O_WRONLY : O_RDWR; }
 
-// What a rank tells the others before anything is opened.
+// The intention that a rank tells the others before anything is opened.
 struct Intention {
   int32_t amode, error;
-  int64_t board;  // rank 0's choice; 0: there is none
+  int64_t group;  // rank 0's choice; 0: there is none
 };
-// What rank 0 tells when it has opened the file, and each rank of itself.
+// The facts that rank 0 tells when it has opened the file, and each rank of itself.
 struct Beginning {
   Tuning tuning;
   int error;
-  bool has_board;
+  bool has_group;
 };
 
-// What went wrong, on this rank or on another.
+// An error, of this rank or of another.
 struct Trouble {
   int code = MPI_SUCCESS;
   int system_error = 0;
@@ -100,16 +100,17 @@ void show_all(File& file) {
 void open_together(File& file, int amode, const Hints& hints, Trouble& trouble) {
   Communicator& comm = *file.comm;
   const auto n = static_cast<size_t>(comm.size);
-  if (file.wire.open(comm) != PTL_OK) trouble.is(MPI_ERR_NO_MEM, "the network interface has no room for another file");
+  if (file.messenger.open(comm) != PTL_OK) trouble.is(MPI_ERR_NO_MEM, "the network interface has no room for another file");
   std::vector<Intention> intentions(n);
   const bool one_node = nodes_of(comm) == 1;
-  Board::Pointer board;
-  if (comm.rank == 0 && n > 1 && one_node) board = Board::make(comm);
-  if (!one_node && file.wire.open_entries() != PTL_OK) trouble.is(MPI_ERR_NO_MEM, "the network interface has no room for another file");
-  intentions[static_cast<size_t>(comm.rank)] = {amode, trouble.code, board ? board->number() : 0};
+  SharedMemoryGroup::Pointer group;
+  if (comm.rank == 0 && n > 1 && one_node) group = SharedMemoryGroup::make(comm);
+  if (!one_node && file.messenger.open_entries() != PTL_OK)
+    trouble.is(MPI_ERR_NO_MEM, "the network interface has no room for another file");
+  intentions[static_cast<size_t>(comm.rank)] = {amode, trouble.code, group ? group->number() : 0};
   const int told = Exchange(comm).allgather(intentions.data(), sizeof(Intention));
   if (told != MPI_SUCCESS) return trouble.is(told, kUnreachable);
-  if (comm.rank != 0 && intentions[0].board != 0) board = Board::find(comm, intentions[0].board);
+  if (comm.rank != 0 && intentions[0].group != 0) group = SharedMemoryGroup::find(comm, intentions[0].group);
   for (const Intention& one : intentions) {
     if (one.error != MPI_SUCCESS) trouble.is(one.error, "another rank's arguments are wrong");
     if (one.amode != intentions[0].amode) trouble.is(MPI_ERR_AMODE, "the ranks' access modes differ");
@@ -119,11 +120,11 @@ void open_together(File& file, int amode, const Hints& hints, Trouble& trouble) 
   file.amode = amode;
   const bool makes = (amode & MPI_MODE_CREATE) != 0;
   const auto open = [&](int flags) {
-    return file.drive.open(file.name, flags, file.tuning.permissions >= 0 ? static_cast<unsigned>(file.tuning.permissions) : 0666);
+    return file.posix.open(file.name, flags, file.tuning.permissions >= 0 ? static_cast<unsigned>(file.tuning.permissions) : 0666);
   };
   std::vector<Beginning> beginnings(one_node ? n : 1);
   Beginning& own = beginnings[one_node ? static_cast<size_t>(comm.rank) : 0];
-  own.has_board = board != nullptr;
+  own.has_group = group != nullptr;
   if (comm.rank == 0) {
     file.tuning.take(hints);
     if (file.tuning.cb_nodes == 0 || file.tuning.cb_nodes > comm.size) file.tuning.cb_nodes = nodes_of(comm);
@@ -133,7 +134,7 @@ void open_together(File& file, int amode, const Hints& hints, Trouble& trouble) 
   if (n > 1) {
     const int begun = one_node ? Exchange(comm).allgather(beginnings.data(), sizeof(Beginning))
                                : Exchange(comm).broadcast(beginnings.data(), sizeof(Beginning), 0);
-    if (comm.rank == 0 && board) board->forget_name();
+    if (comm.rank == 0 && group) group->forget_name();
     if (begun != MPI_SUCCESS) return trouble.is(begun, kUnreachable);
     const Tuning& first = beginnings[0].tuning;
     file.tuning = first;
@@ -144,23 +145,23 @@ void open_together(File& file, int amode, const Hints& hints, Trouble& trouble) 
     file.tuning.cb_write = first.cb_write;
     file.tuning.striping_unit = first.striping_unit;
   }
-  if (std::all_of(beginnings.begin(), beginnings.end(), [](const Beginning& one) { return one.has_board; })) {
-    file.wire.use(std::move(board));
+  if (std::all_of(beginnings.begin(), beginnings.end(), [](const Beginning& one) { return one.has_group; })) {
+    file.messenger.use(std::move(group));
   } else if (one_node) {  // no memory for one
-    if (file.wire.open_entries() != PTL_OK) trouble.is(MPI_ERR_NO_MEM, "the network interface has no room for another file");
+    if (file.messenger.open_entries() != PTL_OK) trouble.is(MPI_ERR_NO_MEM, "the network interface has no room for another file");
     const int all_have = Exchange(comm).allgather(intentions.data(), sizeof(Intention));
     if (all_have != MPI_SUCCESS) return trouble.is(all_have, kUnreachable);
   }
   trouble.says(beginnings[0].error);
-  if (trouble.code == MPI_SUCCESS && !file.drive.is_open()) trouble.says(open(flags_of(amode)));
+  if (trouble.code == MPI_SUCCESS && !file.posix.is_open()) trouble.says(open(flags_of(amode)));
   file.one_node = one_node;
   static const unsigned processors = std::thread::hardware_concurrency();
-  file.near = one_node && (n <= 2 * processors || file.drive.is_local());
-  if (file.tuning.ds_write == Tuning::Choice::disable) file.drive.never_map();
+  file.near = one_node && (n <= 2 * processors || file.posix.is_local());
+  if (file.tuning.ds_write == Tuning::Choice::disable) file.posix.never_map();
   Record opened;
   std::vector<Record> all;
   opened.word = {trouble.code, trouble.system_error};
-  if (int error = file.wire.gather(opened, all)) return trouble.is(error, kUnreachable);
+  if (int error = file.messenger.gather(opened, all)) return trouble.is(error, kUnreachable);
   for (const Record& record : all)
     if (record.word[0] != MPI_SUCCESS) {
       trouble.is(static_cast<int>(record.word[0]), "another rank cannot open it");
@@ -170,16 +171,16 @@ void open_together(File& file, int amode, const Hints& hints, Trouble& trouble) 
   show_all(file);
   if ((amode & MPI_MODE_APPEND) == 0) return;
   int64_t bytes = 0;
-  trouble.says(file.drive.size(bytes));
+  trouble.says(file.posix.size(bytes));
   file.position = bytes;
-  if (comm.rank == 0) file.wire.store(0, bytes);
-  if (int error = file.wire.gather(opened, all)) trouble.is(error, kUnreachable);
+  if (comm.rank == 0) file.messenger.store(0, bytes);
+  if (int error = file.messenger.gather(opened, all)) trouble.is(error, kUnreachable);
 }
 
 void dispose(File* file) {
   file->collectives.stop();
-  file->wire.close();
-  file->drive.close();
+  file->messenger.close();
+  file->posix.close();
   replace_errhandler(file->errhandler, MPI_ERRORS_RETURN);
   if (file->comm) destroy_communicator(file->comm);
   files.release(file);
@@ -230,13 +231,13 @@ int close_file(const char* function, File* file) {
   Record own;
   std::vector<Record> all;
   int problem = 0;
-  if (file->tuning.sync_on_close && file->writable()) problem = file->drive.sync();
-  int error = file->wire.gather(own, all);  // nobody uses it any more
-  const int closing = file->drive.close();
+  if (file->tuning.sync_on_close && file->writable()) problem = file->posix.sync();
+  int error = file->messenger.gather(own, all);  // nobody uses it any more
+  const int closing = file->posix.close();
   if (problem == 0) problem = closing;
   if ((file->amode & MPI_MODE_DELETE_ON_CLOSE) != 0 && error == MPI_SUCCESS) {
     if (file->comm->rank == 0 && unlink(file->name.c_str()) != 0 && errno != ENOENT) problem = errno;
-    error = file->wire.gather(own, all);
+    error = file->messenger.gather(own, all);
   }
   int result = MPI_SUCCESS;
   if (error != MPI_SUCCESS) result = raise(function, *file, error, "%s", kUnreachable);
@@ -252,7 +253,7 @@ void close_all() {
     file.comm = nullptr;  // gone by itself
     dispose(&file);
   });
-  Board::drop_kept();
+  SharedMemoryGroup::drop_kept();
 }
 
 }  // namespace portunus::mpi::io

@@ -15,7 +15,7 @@ namespace {
 
 constexpr char kNoPointer[] = "rank 0, which has the shared pointer, cannot be reached";
 
-// What is wrong with a call on an open file: MPI_SUCCESS, or a class and a sentence.
+// The fault of a call on an open file: MPI_SUCCESS, or a class and a sentence.
 int fault_of(const Kind& kind, const File& file, const Given& given, const Datatype* type, const View& view, const char*& cause) {
   cause = "the file was opened to be written only";
   if (!kind.writes && !file.readable()) return MPI_ERR_ACCESS;
@@ -217,7 +217,7 @@ bool move_run(const Kind& kind, File& file, const Given& given, MPI_Status* stat
   }
   std::byte* run = static_cast<std::byte*>(given.buf) + type->layout.offset;
   if (result.error == MPI_SUCCESS) {
-    const Moved moved = kind.writes ? file.drive.write(offset, run, bytes) : file.drive.read(offset, run, bytes);
+    const Moved moved = kind.writes ? file.posix.write(offset, run, bytes) : file.posix.read(offset, run, bytes);
     result.bytes = moved.bytes;
     if (moved.error != 0) result = {moved.bytes, class_of_errno(moved.error), moved.error, "the system says"};
   }

@@ -17,7 +17,7 @@ struct Kind {
   bool together;  // collective
   Split split = Split::none;
 };
-// What the user gave.
+// The arguments of the user.
 struct Given {
   MPI_Offset offset;
   void* buf;

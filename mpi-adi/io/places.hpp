@@ -12,7 +12,7 @@
 
 namespace portunus::mpi::io {
 
-// Of byte `k` of the data, 0 <= k < size.
+// The place of byte `k` of the data, 0 <= k < size.
 int64_t place(const Layout& layout, int64_t k);
 // Data come in the order of their places, and no place is used twice.
 bool is_ascending(const Layout& layout);

@@ -12,7 +12,7 @@ int seek_target(const File& file, const View& view, MPI_Offset offset, int whenc
     case MPI_SEEK_CUR: origin = current; break;
     case MPI_SEEK_END: {
       int64_t bytes = 0;
-      if (int error = file.drive.size(bytes)) {
+      if (int error = file.posix.size(bytes)) {
         cause = "the size of the file cannot be found out";
         return class_of_errno(error);
       }
@@ -29,13 +29,13 @@ int seek_target(const File& file, const View& view, MPI_Offset offset, int whenc
   return MPI_SUCCESS;
 }
 
-int advance_shared(File& file, int64_t by, int64_t& before) { return file.wire.fetch_add(file.shared_word, by, before); }
+int advance_shared(File& file, int64_t by, int64_t& before) { return file.messenger.fetch_add(file.shared_word, by, before); }
 
 int advance_ordered(File& file, int64_t by, int error, int64_t& before) {
   Record own;
   own.word = {error, by};
   std::vector<Record> all;
-  if (int failed = file.wire.gather(own, all)) return failed;
+  if (int failed = file.messenger.gather(own, all)) return failed;
   int64_t sum = 0, preceding = 0;
   for (size_t i = 0; i < all.size(); ++i) {
     if (all[i].word[0] != MPI_SUCCESS && error == MPI_SUCCESS) error = static_cast<int>(all[i].word[0]);
@@ -45,15 +45,15 @@ int advance_ordered(File& file, int64_t by, int error, int64_t& before) {
   if (error != MPI_SUCCESS) return error;
   if (file.comm->rank == 0) error = advance_shared(file, sum, own.word[1]);
   own.word[0] = error;
-  if (int failed = file.wire.gather(own, all)) return failed;
+  if (int failed = file.messenger.gather(own, all)) return failed;
   before = all[0].word[1] + preceding;
   return static_cast<int>(all[0].word[0]);
 }
 
 int set_shared(File& file, int64_t value, Record own, std::vector<Record>& all) {
   const unsigned next = file.shared_word ^ 1;  // used by nobody since all ranks set the pointer the last time
-  if (file.comm->rank == 0) file.wire.store(next, value);
-  if (int error = file.wire.gather(own, all)) return error;
+  if (file.comm->rank == 0) file.messenger.store(next, value);
+  if (int error = file.messenger.gather(own, all)) return error;
   file.shared_word = next;
   return MPI_SUCCESS;
 }
@@ -138,7 +138,7 @@ extern "C" int PMPI_File_seek_shared(MPI_File fh, MPI_Offset offset, int whence)
     int64_t current = 0;
     own.word = {MPI_SUCCESS, offset, whence};
     // Nobody moves the pointer once all have come; then rank 0 says where it is.
-    int error = file->wire.gather(own, all);
+    int error = file->messenger.gather(own, all);
     if (error == MPI_SUCCESS && file->comm->rank == 0) {
       error = advance_shared(*file, 0, current);
       if (error == MPI_SUCCESS) error = seek_target(*file, *view_of(*file), offset, whence, current, target, cause);

@@ -11,7 +11,7 @@
 
 namespace portunus::mpi::io {
 
-// Where `offset` from `whence` is: an error class and a sentence, or MPI_SUCCESS. `current`: the pointer now.
+// The position `offset` from `whence`: an error class and a sentence, or MPI_SUCCESS. `current`: the pointer now.
 int seek_target(const File& file, const View& view, MPI_Offset offset, int whence, int64_t current, int64_t& target, const char*& cause);
 
 // The pointer before `by` elementary types were added: an error class.

@@ -62,8 +62,8 @@ Record as_record(const Access& access, const Placed& placed) {
   }
   Record record;
   int64_t size = 0;
-  const Drive& drive = access.file->drive;
-  own.is_there = access.writes && drive.can_be_mapped() && drive.size(size) == 0 && size >= own.end;
+  const PosixFile& posix = access.file->posix;
+  own.is_there = access.writes && posix.can_be_mapped() && posix.size(size) == 0 && size >= own.end;
   record.word = {access.result.error | (own.is_there ? kIsThere : 0),
                  own.first,
                  own.end,
@@ -116,9 +116,9 @@ void carry_out_together(Access& access) {
     if (access.result.error == MPI_SUCCESS) carry_out(access);
     return;
   }
-  if (file.wire.ready() != PTL_OK) access.fail(MPI_ERR_NO_MEM, "the network interface has no room for a collective transfer");
+  if (file.messenger.ready() != PTL_OK) access.fail(MPI_ERR_NO_MEM, "the network interface has no room for a collective transfer");
   std::vector<Record> all;
-  if (int error = file.wire.gather(as_record(access, placed), all))
+  if (int error = file.messenger.gather(as_record(access, placed), all))
     return access.fail(error, "a rank cannot be reached; it has ended, or a line above says why");
   std::vector<Share> shares;
   for (const Record& record : all) {

@@ -5,7 +5,7 @@
 // data of all ranks that lie in a window put into one buffer, or taken from it, by the engines, and access the file in long
 // runs.
 //
-// What a rank has in a window is one range of its data, as places in a view ascend: nothing is ever listed. An aggregator
+// The data of a rank in a window are one range of its data, as places in a view ascend: nothing is ever listed. An aggregator
 // knows the views of the others by descriptions, which are sent again only when they are not among the last few.
 //
 // Thread: one collective of a file at a time. Source: del Rosario, Bordawekar, Choudhary 1993; Thakur, Choudhary 1996
@@ -28,7 +28,7 @@ bool each_goes_alone(const File& file, bool writes);
 // Collective over the file's communicator; an access that failed before takes part, so that no rank waits for it.
 void carry_out_together(Access& access);
 
-// What one rank accesses, as all others know it.
+// The access of one rank, as all others know it.
 struct Share {
   int64_t first = 0, end = 0;         // in the file
   int64_t from = 0, bytes = 0;        // of its view's data
@@ -41,7 +41,7 @@ struct Share {
 // A number for what all ranks access, and where.
 uint64_t shape_of(const std::vector<Share>& shares);
 
-// What the ranks remember of each other's views from one access to the next.
+// The memory of each other's views from one access to the next.
 class TwoPhase {
  public:
   explicit TwoPhase(size_t ranks) : known_(ranks) {}

@@ -15,7 +15,7 @@
 
 namespace portunus::mpi::io {
 
-// What of a view says where data lie; this much can be sent to another rank.
+// The part of a view that says where data lie; this much can be sent to another rank.
 struct Tiling {
   int64_t displacement = 0;
   Layout tile;

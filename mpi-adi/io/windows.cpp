@@ -55,7 +55,7 @@ class Transfer {
   int conclude(int64_t& bytes);
 
  private:
-  // What one rank has in a window.
+  // The part of one rank in a window.
   struct Part {
     size_t rank;
     int64_t skip, count;
@@ -92,7 +92,7 @@ class Transfer {
 
   Access& access_;
   File& file_;
-  Wire& wire_;
+  FileMessenger& messenger_;
   const Placed& placed_;
   const Memory& memory_;
   const std::vector<Share>& shares_;
@@ -111,7 +111,7 @@ class Transfer {
 Transfer::Transfer(Access& access, const Placed& placed, const Memory& memory, const std::vector<Share>& shares)
     : access_(access),
       file_(*access.file),
-      wire_(file_.wire),
+      messenger_(file_.messenger),
       placed_(placed),
       memory_(memory),
       shares_(shares),
@@ -122,7 +122,7 @@ Transfer::Transfer(Access& access, const Placed& placed, const Memory& memory, c
     aggregators_ = choose_aggregators(*file_.comm, static_cast<size_t>(std::max<int64_t>(file_.tuning.cb_nodes, 1)));
   }
   const int64_t unit = file_.tuning.striping_unit > 0 ? std::lcm(file_.tuning.striping_unit, kPage) : kPage;
-  size_ = std::max(file_.tuning.cb_buffer_size / Wire::kBuffers / unit * unit, unit);
+  size_ = std::max(file_.tuning.cb_buffer_size / FileMessenger::kBuffers / unit * unit, unit);
   int64_t first = kNoEnd, end = 0;
   for (const Share& share : shares) {
     if (share.bytes == 0) continue;
@@ -133,11 +133,11 @@ Transfer::Transfer(Access& access, const Placed& placed, const Memory& memory, c
   last_window_ = window_of(end - 1);
 }
 
-// What this rank's windows look like depends on this alone.
+// The shape of this rank's windows depends on this alone.
 uint64_t Transfer::shape() const { return shape_of(shares_) ^ static_cast<uint64_t>(size_); }
 
 int Transfer::describe() {
-  wire_.begin();
+  messenger_.begin();
   const bool aggregates = this->aggregates();
   std::vector<std::pair<Tiling*, size_t>> unknown;
   for (size_t i = 0; i < shares_.size(); ++i) {
@@ -149,19 +149,19 @@ int Transfer::describe() {
       const std::vector<std::byte>& description = access_.view->description();
       for (const int aggregator : aggregators_)
         if (aggregator != rank_)
-          if (int error = wire_.put(Wire::kOwn, description.data(), false, static_cast<int64_t>(description.size()), aggregator,
-                                    Wire::description, 0))
+          if (int error = messenger_.put(FileMessenger::kOwn, description.data(), false, static_cast<int64_t>(description.size()),
+                                         aggregator, FileMessenger::description, 0))
             return error;
     } else if (aggregates) {
       descriptions_.emplace_back(static_cast<size_t>(std::max<int64_t>(shares_[i].description, 0)));
       unknown.emplace_back(&tiling, descriptions_.size() - 1);
-      if (int error = wire_.accept(Wire::kOwn, descriptions_.back().data(), false, shares_[i].description, static_cast<int>(i),
-                                   Wire::description, 0))
+      if (int error = messenger_.accept(FileMessenger::kOwn, descriptions_.back().data(), false, shares_[i].description,
+                                        static_cast<int>(i), FileMessenger::description, 0))
         return error;
     }
   }
   if (!unknown.empty())
-    if (int error = wire_.await_arrived(Wire::kOwn)) return error;
+    if (int error = messenger_.await_arrived(FileMessenger::kOwn)) return error;
   for (const auto& [tiling, i] : unknown)
     if (!Tiling::read(descriptions_[i].data(), descriptions_[i].size(), *tiling)) return MPI_ERR_INTERN;
   if (!aggregates) return MPI_SUCCESS;
@@ -187,20 +187,22 @@ int Transfer::for_own_windows(Act&& act) {
 int Transfer::give() {
   return for_own_windows([&](int64_t window, int64_t skip, int64_t count) {
     const int to = aggregator_of(window);
-    if (const std::byte* run = memory_.run(skip)) return wire_.put(Wire::kOwn, run, false, count, to, Wire::written, number_of(window));
+    if (const std::byte* run = memory_.run(skip))
+      return messenger_.put(FileMessenger::kOwn, run, false, count, to, FileMessenger::written, number_of(window));
     Place& place = places_.emplace_back(Place{{}, memory_, skip, true});
     place.pieces = {Place::copy, &place};
-    return wire_.put(Wire::kOwn, &place.pieces, true, count, to, Wire::written, number_of(window));
+    return messenger_.put(FileMessenger::kOwn, &place.pieces, true, count, to, FileMessenger::written, number_of(window));
   });
 }
 
 int Transfer::expect() {
   return for_own_windows([&](int64_t window, int64_t skip, int64_t count) {
     const int from = aggregator_of(window);
-    if (std::byte* run = memory_.run(skip)) return wire_.accept(Wire::kOwn, run, false, count, from, Wire::read, number_of(window));
+    if (std::byte* run = memory_.run(skip))
+      return messenger_.accept(FileMessenger::kOwn, run, false, count, from, FileMessenger::read, number_of(window));
     Place& place = places_.emplace_back(Place{{}, memory_, skip, false});
     place.pieces = {Place::copy, &place};
-    return wire_.accept(Wire::kOwn, &place.pieces, true, count, from, Wire::read, number_of(window));
+    return messenger_.accept(FileMessenger::kOwn, &place.pieces, true, count, from, FileMessenger::read, number_of(window));
   });
 }
 
@@ -231,11 +233,13 @@ int Transfer::fill(Window& window, unsigned buffer) {
     if (part.rank == static_cast<size_t>(rank_)) continue;
     int error;
     if (std::byte* run = there.run(from)) {
-      error = wire_.accept(buffer, run, false, part.count, static_cast<int>(part.rank), Wire::written, number_of(window.number));
+      error =
+          messenger_.accept(buffer, run, false, part.count, static_cast<int>(part.rank), FileMessenger::written, number_of(window.number));
     } else {
       Place& place = window.places.emplace_back(Place{{}, there, from, false});
       place.pieces = {Place::copy, &place};
-      error = wire_.accept(buffer, &place.pieces, true, part.count, static_cast<int>(part.rank), Wire::written, number_of(window.number));
+      error = messenger_.accept(buffer, &place.pieces, true, part.count, static_cast<int>(part.rank), FileMessenger::written,
+                                number_of(window.number));
     }
     if (error != MPI_SUCCESS) return error;
   }
@@ -245,13 +249,13 @@ int Transfer::fill(Window& window, unsigned buffer) {
   return MPI_SUCCESS;
 }
 
-// What is covered, and nothing else: holes stay as they are in the file.
+// Writes covered bytes and nothing else: holes stay as they are in the file.
 void Transfer::write(Window& window) {
   int64_t covered = 0;
   for (const Part& part : window.parts) covered += part.count;
   const bool one_run = window.parts.size() == 1 && covered == window.high - window.low;
   if (!known_whole_ && !one_run) return write_runs(window);
-  fail(file_.drive.write(window.low, window.origin() + window.low, window.high - window.low).error);
+  fail(file_.posix.write(window.low, window.origin() + window.low, window.high - window.low).error);
 }
 
 void Transfer::write_runs(const Window& window) {
@@ -275,7 +279,7 @@ void Transfer::write_runs(const Window& window) {
     });
   marks[length] = 0;
   if (std::memchr(marks, 0, length + 1) == marks + length) {
-    fail(file_.drive.write(window.low, window.origin() + window.low, window.high - window.low).error);
+    fail(file_.posix.write(window.low, window.origin() + window.low, window.high - window.low).error);
     return;
   }
   whole_ = false;
@@ -288,19 +292,19 @@ void Transfer::write_runs(const Window& window) {
     i = static_cast<size_t>(end - marks);
   }
   constexpr size_t kMany = 64;
-  if (runs.size() > kMany && file_.drive.can_be_mapped()) {
-    if (const auto region = file_.mapping.reach(file_.drive, window.low, window.high, true)) {
+  if (runs.size() > kMany && file_.posix.can_be_mapped()) {
+    if (const auto region = file_.mapping.reach(file_.posix, window.low, window.high, true)) {
       for (const auto& [at, bytes] : runs) std::memcpy(region->origin() + at, window.origin() + at, static_cast<size_t>(bytes));
       return;
     }
   }
-  for (const auto& [at, bytes] : runs) fail(file_.drive.write(at, window.origin() + at, bytes).error);
+  for (const auto& [at, bytes] : runs) fail(file_.posix.write(at, window.origin() + at, bytes).error);
 }
 
 // Reads a window, and sends everybody's part; what lies behind the end of the file is not sent.
 int Transfer::spread(Window& window, unsigned buffer) {
   Moved moved;
-  if (window.low < end_of_file_) moved = file_.drive.read(window.low, window.origin() + window.low, window.high - window.low);
+  if (window.low < end_of_file_) moved = file_.posix.read(window.low, window.origin() + window.low, window.high - window.low);
   fail(moved.error);
   if (moved.bytes < window.high - window.low) end_of_file_ = std::min(end_of_file_, window.low + moved.bytes);
   for (const Part& part : window.parts) {
@@ -314,11 +318,12 @@ int Transfer::spread(Window& window, unsigned buffer) {
     }
     int error;
     if (const std::byte* run = there.run(from)) {
-      error = wire_.put(buffer, run, false, count, static_cast<int>(part.rank), Wire::read, number_of(window.number));
+      error = messenger_.put(buffer, run, false, count, static_cast<int>(part.rank), FileMessenger::read, number_of(window.number));
     } else {
       Place& place = window.places.emplace_back(Place{{}, there, from, true});
       place.pieces = {Place::copy, &place};
-      error = wire_.put(buffer, &place.pieces, true, count, static_cast<int>(part.rank), Wire::read, number_of(window.number));
+      error =
+          messenger_.put(buffer, &place.pieces, true, count, static_cast<int>(part.rank), FileMessenger::read, number_of(window.number));
     }
     if (error != MPI_SUCCESS) return error;
   }
@@ -329,13 +334,13 @@ int Transfer::aggregate() {
   const auto place = static_cast<int64_t>(std::find(aggregators_.begin(), aggregators_.end(), rank_) - aggregators_.begin());
   const auto aggregators = static_cast<int64_t>(aggregators_.size());
   int64_t next = first_window_ + ((place - first_window_) % aggregators + aggregators) % aggregators;
-  windows_.resize(Wire::kBuffers);
-  std::vector<bool> filled(Wire::kBuffers, false);
+  windows_.resize(FileMessenger::kBuffers);
+  std::vector<bool> filled(FileMessenger::kBuffers, false);
   const auto finish = [&](unsigned buffer) {
     if (!filled[buffer]) return int{MPI_SUCCESS};
     filled[buffer] = false;
-    if (!access_.writes) return wire_.await_sent(buffer);
-    if (int error = wire_.await_arrived(buffer)) return error;
+    if (!access_.writes) return messenger_.await_sent(buffer);
+    if (int error = messenger_.await_arrived(buffer)) return error;
     write(windows_[buffer]);
     return int{MPI_SUCCESS};
   };
@@ -348,10 +353,10 @@ int Transfer::aggregate() {
     if (window.room->data() == nullptr) return MPI_ERR_NO_MEM;
     if (int error = access_.writes ? fill(window, buffer) : spread(window, buffer)) return error;
     filled[buffer] = true;
-    buffer = (buffer + 1) % Wire::kBuffers;
+    buffer = (buffer + 1) % FileMessenger::kBuffers;
   }
-  for (unsigned i = 0; i < Wire::kBuffers; ++i)
-    if (int error = finish((buffer + i) % Wire::kBuffers)) return error;
+  for (unsigned i = 0; i < FileMessenger::kBuffers; ++i)
+    if (int error = finish((buffer + i) % FileMessenger::kBuffers)) return error;
   return MPI_SUCCESS;
 }
 
@@ -359,8 +364,8 @@ int Transfer::run() {
   if (int error = access_.writes ? give() : expect()) return error;
   if (aggregates())
     if (int error = aggregate()) return error;
-  if (int error = access_.writes ? MPI_SUCCESS : wire_.await_arrived(Wire::kOwn)) return error;
-  return wire_.await_sent(Wire::kOwn);
+  if (int error = access_.writes ? MPI_SUCCESS : messenger_.await_arrived(FileMessenger::kOwn)) return error;
+  return messenger_.await_sent(FileMessenger::kOwn);
 }
 
 int Transfer::conclude(int64_t& bytes) {
@@ -368,7 +373,7 @@ int Transfer::conclude(int64_t& bytes) {
   Record own;
   std::vector<Record> all;
   own.word = {error_, end_of_file_};
-  if (int error = wire_.gather(own, all)) return error;
+  if (int error = messenger_.gather(own, all)) return error;
   for (const Record& record : all) {
     if (record.word[0] != 0)
       access_.fail(class_of_errno(static_cast<int>(record.word[0])), "the system says", static_cast<int>(record.word[0]));
@@ -385,7 +390,7 @@ int exchange_and_move(Access& access, const Placed& placed, const Memory& memory
   int error = transfer->describe();
   if (error == MPI_SUCCESS) error = transfer->run();
   if (error == MPI_SUCCESS) error = transfer->conclude(bytes);
-  if (access.file->wire.broken()) transfer.release();  // the engine may refer to what it holds
+  if (access.file->messenger.broken()) transfer.release();  // the engine may refer to what it holds
   return error;
 }
 

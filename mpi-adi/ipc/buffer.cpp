@@ -55,8 +55,8 @@ int open_buffers(Port& port, uint32_t count, size_t bytes) {
   port.buffers.clear();
   port.buffer_bytes = bytes;
   if (count == 0) return PEACE_OK;
-  if (bytes > PTL_SIZE_MAX / 2 || count > kMostUnderWay || !admit_counted(static_cast<int>(count)))
-    return fail(PEACE_NO_SPACE, "there are at most %d buffers and requests in a process", kMostUnderWay);
+  if (bytes > PTL_SIZE_MAX / 2 || count > kMostPending || !admit_counted(static_cast<int>(count)))
+    return fail(PEACE_NO_SPACE, "there are at most %d buffers and requests in a process", kMostPending);
   try {
     for (uint32_t i = 0; i < count; ++i) {
       auto buffer = std::make_unique<Buffer>();
@@ -81,7 +81,7 @@ void refill(Port& port, Buffer& buffer) {
                              match_bits(Form::send, false, port.address.port, port.address.generation, 0),
                              kConsumedBit | kTryBit | kTypeMask, anybody());
   entry.ct_handle = port.arrivals;
-  if (PtlMEAppend(cosy.ni, kReceives, &entry, PTL_PRIORITY_LIST, static_cast<Listener*>(&buffer), &buffer.entry) != PTL_OK)
+  if (PtlMEAppend(interface.ni, kReceives, &entry, PTL_PRIORITY_LIST, static_cast<Listener*>(&buffer), &buffer.entry) != PTL_OK)
     buffer.entry = PTL_INVALID_HANDLE;
 }
 

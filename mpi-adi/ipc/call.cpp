@@ -30,7 +30,7 @@ void ended(Call& call, uint32_t end) {
   complete(call, call.taken != PEACE_OK ? call.taken : call.after);
 }
 
-// Whoever unlinks the entry of the answer says how the call ended.
+// The one who unlinks the entry of the answer says how the call ended.
 bool give_up(Call& call, int why) {
   if (PtlMEUnlink(call.answer_entry) != PTL_OK) return false;
   call.after = why;
@@ -67,15 +67,15 @@ void server_died(Request& request) { give_up(static_cast<Call&>(request), PEACE_
 int expose(Call& call, peace_address_t to, uint64_t token, const void* out, size_t out_bytes, void* in, size_t in_room) {
   const ptl_process_t server = process_of(to.process);
   const ptl_me_t answer = entry_for(in, in_room, PTL_ME_OP_PUT | PTL_ME_USE_ONCE, token_bits(Kept::answer, token), 0, server);
-  int code = PtlMEAppend(cosy.ni, kTokens, &answer, PTL_PRIORITY_LIST, static_cast<Listener*>(&call.answer), &call.answer_entry);
+  int code = PtlMEAppend(interface.ni, kTokens, &answer, PTL_PRIORITY_LIST, static_cast<Listener*>(&call.answer), &call.answer_entry);
   if (code == PTL_OK && out_bytes > kInline) {
     const ptl_me_t entry =
         entry_for(const_cast<void*>(out), out_bytes, PTL_ME_OP_GET | PTL_ME_EVENT_COMM_DISABLE, token_bits(Kept::out, token), 0, server);
-    code = PtlMEAppend(cosy.ni, kTokens, &entry, PTL_PRIORITY_LIST, nullptr, &call.out_entry);
+    code = PtlMEAppend(interface.ni, kTokens, &entry, PTL_PRIORITY_LIST, nullptr, &call.out_entry);
   }
   if (code == PTL_OK && in_room > kInline) {
     const ptl_me_t entry = entry_for(in, in_room, PTL_ME_OP_PUT | PTL_ME_EVENT_COMM_DISABLE, token_bits(Kept::in, token), 0, server);
-    code = PtlMEAppend(cosy.ni, kTokens, &entry, PTL_PRIORITY_LIST, nullptr, &call.in_entry);
+    code = PtlMEAppend(interface.ni, kTokens, &entry, PTL_PRIORITY_LIST, nullptr, &call.in_entry);
   }
   return code;
 }
@@ -105,7 +105,7 @@ int send_call(Call& call, peace_address_t to, uint32_t type, const void* out, si
   int result = PEACE_OK;
   if (code == PTL_OK) result = call.watched.begin(to.process, call, server_died);
   if (code == PTL_OK && result == PEACE_OK)
-    code = PtlPut(cosy.md_posted, offset_of(&packet), sizeof packet.header + along, PTL_ACK_REQ, process_of(to.process), kReceives,
+    code = PtlPut(interface.md_posted, offset_of(&packet), sizeof packet.header + along, PTL_ACK_REQ, process_of(to.process), kReceives,
                   match_bits(Form::call, only_now, to.port, to.generation, type), 0, static_cast<Listener*>(&call.acknowledgement),
                   own_header_data(token));
   if (code == PTL_OK && result == PEACE_OK) return PEACE_OK;
@@ -127,12 +127,12 @@ int peace_call(peace_address_t to, uint32_t type, const void* out, size_t out_by
   if (const int code = check_memory("out", out, out_bytes, Access::read); code != PEACE_OK) return code;
   if (const int code = check_memory("in", in, in_room, Access::write); code != PEACE_OK) return code;
   if (const int code = check_limit(limit); code != PEACE_OK) return code;
-  if (!admit_counted(2)) return fail(PEACE_NO_SPACE, "more than %d requests are under way", kMostUnderWay);
+  if (!admit_counted(2)) return fail(PEACE_NO_SPACE, "more than %d requests are under way", kMostPending);
   Call call;
   int result = send_call(call, to, type, out, out_bytes, in, in_room, limit == 0);
   if (result == PEACE_OK) {
     if (!wait(call, limit > 0 ? deadline_of(limit) : kNever)) {
-      PtlxPutWithdraw(cosy.md_posted, static_cast<Listener*>(&call.acknowledgement));
+      PtlxPutWithdraw(interface.md_posted, static_cast<Listener*>(&call.acknowledgement));
       give_up(call, PEACE_TIMEOUT);
       wait(call);
     }

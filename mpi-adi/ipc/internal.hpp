@@ -32,8 +32,8 @@ struct Receive : Request {
   size_t bytes = 0;
   peace_pattern_t which{};
   Form form = Form::send;
-  Turn* turn = nullptr;  // of one that waits, held until it is over: it is recorded then, and has no event (Lwp::record)
-  bool at_once = false;  // what is not there is not waited for: a message that dies half way ends it, and no sender's end is watched
+  EventPump* turn = nullptr;  // of one that waits, held until it is over: it is recorded then, and has no event (Lwp::record)
+  bool at_once = false;       // what is not there is not waited for: a message that dies half way ends it, and no sender's end is watched
   ptl_handle_me_t entry = PTL_INVALID_HANDLE;
   int given_up = PEACE_OK;     // what it was to end with when it was taken back, too late: its message was being moved
   bool entry_is_gone = false;  // whoever closed the port has freed it
@@ -52,7 +52,7 @@ int end_at_once(Receive& receive);
 int end_receive(Receive& receive, int64_t limit);
 // The port's list forgets it.
 void leave_port(Receive& receive);
-// Whoever sent this wanted to know that it was consumed.
+// Tells the sender, which asked for it, that this was consumed.
 void tell_consumed(const peace_message_t& message, uint64_t token, int result);
 
 struct Selecting;
@@ -81,7 +81,7 @@ struct Send : Request {
 int begin_send(Send& send, peace_address_t to, uint32_t type, const void* data, size_t bytes, unsigned flags, bool only_now,
                ptl_handle_md_t md = PTL_INVALID_HANDLE);
 void withdraw_send(Send& send);
-// What a send that is over says: PEACE_OK, CUT, BUSY, TIMEOUT, DIED, GONE. `given_up`: what it says when it was withdrawn.
+// The result of a send that is over: PEACE_OK, CUT, BUSY, TIMEOUT, DIED, GONE. `given_up`: what it says when it was withdrawn.
 int result_of_send(Send& send, int given_up);
 int end_send(Send& send, int64_t limit);
 

@@ -55,7 +55,7 @@ int open_memory() {
   if (!read_size(text, size)) return fail(PEACE_ARG, "PEACE_SHARED=%s is no number of bytes (k, m or g may follow it)", text);
   if (size == 0) return PEACE_OK;
   void* start;
-  const int code = PtlxNodeAlloc(cosy.ni, size, &start, &block);
+  const int code = PtlxNodeAlloc(interface.ni, size, &start, &block);
   if (code != PTL_OK) return portals_failed("share the memory that PEACE_SHARED asks for", code);
   base = static_cast<std::byte*>(start);
   total = size;
@@ -78,7 +78,7 @@ uint64_t place_in_block(const void* memory, size_t bytes) {
 const void* look_in_block(uint64_t process, uint64_t place, size_t bytes) {
   void* start;
   ptl_size_t size;
-  if (place == 0 || PtlxNodeMap(cosy.ni, process_of(process), block_of(place), &start, &size) != PTL_OK ||
+  if (place == 0 || PtlxNodeMap(interface.ni, process_of(process), block_of(place), &start, &size) != PTL_OK ||
       !lies_within(offset_in_block(place), bytes, size))
     return nullptr;
   return static_cast<std::byte*>(start) + offset_in_block(place);

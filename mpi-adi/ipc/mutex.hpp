@@ -23,7 +23,7 @@ class Mutex {
 
  private:
   static constexpr int kFree = 0, kTaken = 1, kWanted = 2;  // wanted: taken, and somebody may sleep for it
-  // Who has slept cannot know whether others still do, so the word says so until they have had it.
+  // A thread that has slept cannot know whether others still do, so the word says so until they have had it.
   [[gnu::noinline]] void wait() {
     while (word_.exchange(kWanted, std::memory_order_acquire) != kFree) word_.wait(kWanted, std::memory_order_relaxed);
   }

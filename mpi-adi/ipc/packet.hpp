@@ -89,7 +89,7 @@ constexpr uint64_t answer_data(Answer answer, uint32_t size, uint32_t type) {
 }
 constexpr Answer answer_of(uint64_t data) { return static_cast<Answer>(data >> 62); }
 constexpr uint32_t answer_size(uint64_t data) { return static_cast<uint32_t>(data >> 32) & 0x3fffffffu; }
-// What an answer says to a client that had `came` of `sent` bytes put into its memory.
+// The message of an answer to a client that had `came` of `sent` bytes put into its memory.
 constexpr peace_message_t message_of_answer(uint64_t data, uint64_t came, uint64_t sent) {
   peace_message_t message{};
   message.type = type_of(data);

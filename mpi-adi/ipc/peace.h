@@ -31,7 +31,7 @@ typedef struct peace_port *peace_port_t;       /* where this process receives */
 typedef struct peace_request *peace_request_t; /* a send or receive under way */
 typedef struct peace_task *peace_task_t;       /* an accepted call */
 
-/* What came. Pointers to it may be NULL. `from` has the sender's process, and the first port that it opened. */
+/* The message that came. Pointers to it may be NULL. `from` has the sender's process, and the first port that it opened. */
 typedef struct {
     peace_address_t from;
     uint32_t type;
@@ -83,10 +83,10 @@ const char *peace_explain(void);
  * until it was consumed (SBAC, single buffer asynchronous communication). n: a queue. The sender's call is the same for all three.
  * PEACE_STATE: the number is in use. At most 65535 ports and 32768 buffers in all. */
 int peace_open(uint32_t number, uint32_t buffers, size_t bytes, peace_port_t *port);
-/* Who sends to it or receives from it gets PEACE_GONE; messages in its buffers are lost. *port becomes NULL. */
+/* Sends to it and receives from it end with PEACE_GONE; messages in its buffers are lost. *port becomes NULL. */
 int peace_close(peace_port_t *port);
 int peace_address(peace_port_t port, peace_address_t *address);
-/* What names a process: of this job's `rank`; rank -1: this process. 0: no such rank, or not initialized. */
+/* The number of a process: of this job's `rank`; rank -1: this process. 0: no such rank, or not initialized. */
 uint64_t peace_process(int rank);
 /* The address of a port by its number; waits until it is open. PEACE_BUSY (limit 0), PEACE_TIMEOUT, PEACE_DIED. One round trip. */
 int peace_find(uint64_t process, uint32_t number, int64_t limit, peace_address_t *address);

@@ -26,7 +26,7 @@ std::unordered_map<uint64_t, std::unique_ptr<Peer>>& peers() {
   return all;
 }
 
-// What peace_watch was asked for, by number.
+// The addresses that peace_watch was asked for, by number.
 std::vector<peace_address_t>& watches() {
   static auto& all = *new std::vector<peace_address_t>;
   return all;
@@ -56,9 +56,9 @@ int watch(Peer& peer) {
   if (peer.ct != PTL_CT_NONE) PtlCTFree(peer.ct);
   peer.ct = PTL_CT_NONE;
   peer.dead = false;
-  int code = PtlCTAlloc(cosy.ni, &peer.ct);
+  int code = PtlCTAlloc(interface.ni, &peer.ct);
   if (code == PTL_OK)
-    code = PtlTriggeredPut(cosy.md_copied, 0, 0, PTL_NO_ACK_REQ, cosy.self, kSignals, 0, 0, nullptr,
+    code = PtlTriggeredPut(interface.md_copied, 0, 0, PTL_NO_ACK_REQ, interface.self, kSignals, 0, 0, nullptr,
                            reinterpret_cast<uint64_t>(static_cast<Listener*>(&peer)), peer.ct, 1);
   if (code == PTL_OK) code = PtlxCTWatch(peer.ct, process_of(peer.process));
   return code;
@@ -102,8 +102,8 @@ int tell_of_end(peace_address_t whom, uint64_t bits) {
   int code = watch(peer);
   // No port, but a token: no sender's header data look like that.
   if (code == PTL_OK)
-    code = PtlTriggeredPut(cosy.md_copied, 0, 0, PTL_NO_ACK_REQ, cosy.self, kReceives, bits, 0, nullptr, header_data(0, 0, number), peer.ct,
-                           1);
+    code = PtlTriggeredPut(interface.md_copied, 0, 0, PTL_NO_ACK_REQ, interface.self, kReceives, bits, 0, nullptr,
+                           header_data(0, 0, number), peer.ct, 1);
   return code == PTL_OK ? PEACE_OK : portals_failed("watch a process", code);
 }
 

@@ -4,7 +4,7 @@
 // Source: Portals extension E6 (PtlxCTWatch).
 #pragma once
 
-#include "mpi-adi/ipc/nice.hpp"
+#include "mpi-adi/ipc/events.hpp"
 
 namespace portunus::peace {
 
@@ -36,7 +36,7 @@ class Watched {
     if (peer_) remove_waiting(*peer_, *request_);
   }
   int begin(uint64_t process, Request& request, void (*lost)(Request&)) {
-    if (process == 0 || process == number_of(cosy.self)) return PEACE_OK;
+    if (process == 0 || process == number_of(interface.self)) return PEACE_OK;
     request_ = &request;
     return add_waiting(process, {&request, lost}, peer_);
   }

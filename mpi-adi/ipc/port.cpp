@@ -61,7 +61,7 @@ void arrived(Listener& listener, const ptl_event_t&) {
 
 int open_entries(Port& port) {
   const peace_address_t& address = port.address;
-  int code = PtlCTAlloc(cosy.ni, &port.arrivals);
+  int code = PtlCTAlloc(interface.ni, &port.arrivals);
   if (code != PTL_OK) return code;
   // Messages that asked for somebody who waits now are not held.
   ptl_me_t hold = entry_for(nullptr, 0, PTL_ME_OP_PUT | PTLX_ME_HOLD | PTL_ME_EVENT_COMM_DISABLE,
@@ -70,11 +70,11 @@ int open_entries(Port& port) {
     hold.ct_handle = port.arrivals;
     hold.options |= PTL_ME_EVENT_CT_COMM;
   }
-  code = PtlMEAppend(cosy.ni, kReceives, &hold, PTL_OVERFLOW_LIST, nullptr, &port.hold);
+  code = PtlMEAppend(interface.ni, kReceives, &hold, PTL_OVERFLOW_LIST, nullptr, &port.hold);
   if (code != PTL_OK) return code;
   const ptl_me_t told = entry_for(&port.address, sizeof port.address, PTL_ME_OP_GET | PTL_ME_EVENT_COMM_DISABLE,
                                   token_bits(Kept::port, uint64_t{address.port} << kPortShift), 0, anybody());
-  return PtlMEAppend(cosy.ni, kTokens, &told, PTL_PRIORITY_LIST, nullptr, &port.told);
+  return PtlMEAppend(interface.ni, kTokens, &told, PTL_PRIORITY_LIST, nullptr, &port.told);
 }
 
 void close_entries(Port& port) {
@@ -83,7 +83,7 @@ void close_entries(Port& port) {
     PtlMEUnlink(port.hold);
     const ptl_me_t all = entry_for(nullptr, 0, PTL_ME_OP_PUT, port_bits(port.address.port, port.address.generation),
                                    kFormMask | kTryBit | kTypeMask, anybody());
-    PtlxMERefuse(cosy.ni, kReceives, &all);
+    PtlxMERefuse(interface.ni, kReceives, &all);
   }
   if (port.arrivals != PTL_CT_NONE) PtlCTFree(port.arrivals);
   port.told = port.hold = PTL_INVALID_HANDLE;
@@ -121,14 +121,14 @@ void answered(Listener& listener, const ptl_event_t& event) {
            event.ni_fail_type == PTL_NI_OK && event.mlength != sizeof(peace_address_t) ? PEACE_GONE : result_of_move(event.ni_fail_type));
 }
 int ask_for_port(uint64_t process, uint32_t number, peace_address_t& address) {
-  if (!admit()) return fail(PEACE_NO_SPACE, "more than %d requests are under way", kMostUnderWay);
+  if (!admit()) return fail(PEACE_NO_SPACE, "more than %d requests are under way", kMostPending);
   Ask ask;
   ask.heard = answered;
   ask.doing = "asks for";
   ask.with = process;
   ask.port = number;
   peace_address_t got{};
-  const int code = PtlGet(cosy.md, offset_of(&got), sizeof got, process_of(process), kTokens,
+  const int code = PtlGet(interface.md, offset_of(&got), sizeof got, process_of(process), kTokens,
                           token_bits(Kept::port, uint64_t{number} << kPortShift), 0, &ask);
   if (code == PTL_OK) wait(ask);
   dismiss();
@@ -204,7 +204,7 @@ void resettle(Port& port) {
     };
     const ptl_me_t like =
         entry_for(nullptr, 0, kOnce, port_bits(port.address.port, port.address.generation), kFormMask | kTryBit | kTypeMask, anybody());
-    if (PtlMESearch(cosy.ni, kReceives, &like, PTL_SEARCH_ONLY, static_cast<Listener*>(&search)) != PTL_OK) return;
+    if (PtlMESearch(interface.ni, kReceives, &like, PTL_SEARCH_ONLY, static_cast<Listener*>(&search)) != PTL_OK) return;
     wait(search);
     there = search.result == PEACE_OK;
   } else {
@@ -228,9 +228,9 @@ int peace_init(void) try {
       if (uses.load(std::memory_order_relaxed) > 0) forked.store(true, std::memory_order_relaxed);
     });
     (void)once;
-    if (const int code = cosy.open(); code != PEACE_OK) return code;
+    if (const int code = interface.open(); code != PEACE_OK) return code;
     if (const int code = open_memory(); code != PEACE_OK) {
-      cosy.close();
+      interface.close();
       return code;
     }
     // A process with the address of one that has ended shall not take what is meant for that one's ports.
@@ -252,7 +252,7 @@ int peace_fini(void) try {
     close_tasks();
     forget_peers();
     close_memory();
-    cosy.close();
+    interface.close();
   }
   uses.fetch_sub(1, std::memory_order_release);
   return PEACE_OK;
@@ -275,7 +275,7 @@ int peace_open(uint32_t number, uint32_t buffers, size_t bytes, peace_port_t* ou
   }
   generations[number] = generations[number] % kMostGeneration + 1;
   const std::lock_guard port_lock(port->mutex);
-  port->address = {number_of(cosy.self), number, generations[number]};
+  port->address = {number_of(interface.self), number, generations[number]};
   port->taken = 0;
   port->notified = 0;
   port->armed = false;
@@ -321,9 +321,9 @@ PEACE_BARRIER
 
 uint64_t peace_process(int rank) {
   if (check_state() != PEACE_OK) return 0;
-  if (rank == -1 || (!cosy.joined && rank == 0)) return number_of(cosy.self);
-  if (!cosy.joined || rank < 0 || rank >= cosy.job.size) {
-    fail(PEACE_ARG, "rank %d is not below %d", rank, cosy.joined ? cosy.job.size : 1);
+  if (rank == -1 || (!interface.joined && rank == 0)) return number_of(interface.self);
+  if (!interface.joined || rank < 0 || rank >= interface.job.size) {
+    fail(PEACE_ARG, "rank %d is not below %d", rank, interface.joined ? interface.job.size : 1);
     return 0;
   }
   uint64_t process = 0;

@@ -16,7 +16,7 @@ void take_message(Receive& receive, const Told& told, ptl_process_t initiator, u
   receive.message.sent = told.rlength;
   receive.message.moved = told.mlength;
   receive.hdr_data = hdr_data;
-  if (receive.form == Form::send && receive.message.from.process == number_of(cosy.self)) told_of_end(hdr_data, receive.message.from);
+  if (receive.form == Form::send && receive.message.from.process == number_of(interface.self)) told_of_end(hdr_data, receive.message.from);
   receive.token = form_of(told.match_bits) == Form::consumed ? token_of(hdr_data) : 0;
 }
 
@@ -77,14 +77,14 @@ int append_kept(Receive& receive, uint64_t bits, uint64_t ignore, ptl_process_t 
   Lwp& self = receive.turn->self();
   self.record.message.state = 0;
   receive.look = look;
-  if (self.kept != PTL_INVALID_HANDLE && self.kept_in == cosy.opening) {
+  if (self.kept != PTL_INVALID_HANDLE && self.kept_in == interface.opening) {
     receive.entry = self.kept;
     return PtlxMEAppendAgain(self.kept, receive.memory, receive.bytes, from, bits, ignore);
   }
   const ptl_me_t entry = entry_for(receive.memory, receive.bytes, kOptions, bits, ignore, from);
-  const int code = PtlMEAppend(cosy.ni, kReceives, &entry, PTL_PRIORITY_LIST, &self.record, &receive.entry);
+  const int code = PtlMEAppend(interface.ni, kReceives, &entry, PTL_PRIORITY_LIST, &self.record, &receive.entry);
   self.kept = code == PTL_OK ? receive.entry : ptl_handle_me_t{PTL_INVALID_HANDLE};
-  self.kept_in = cosy.opening;
+  self.kept_in = interface.opening;
   return code;
 }
 
@@ -96,7 +96,7 @@ int append(Receive& receive) {
   const ptl_process_t from = any_process(receive.which) ? anybody() : process_of(receive.which.from.process);
   if (receive.turn != nullptr) return append_kept(receive, bits, ignore, from);
   const ptl_me_t entry = entry_for(receive.memory, receive.bytes, kOnce, bits, ignore, from);
-  return PtlMEAppend(cosy.ni, kReceives, &entry, PTL_PRIORITY_LIST, static_cast<Listener*>(&receive), &receive.entry);
+  return PtlMEAppend(interface.ni, kReceives, &entry, PTL_PRIORITY_LIST, static_cast<Listener*>(&receive), &receive.entry);
 }
 
 bool wait_for(Receive& receive, int64_t deadline) {
@@ -106,7 +106,7 @@ bool wait_for(Receive& receive, int64_t deadline) {
 }  // namespace
 
 int begin_receive(Receive& receive, Port& port, peace_pattern_t which, void* memory, size_t bytes, Form form) {
-  if (!admit()) return fail(PEACE_NO_SPACE, "more than %d requests are under way", kMostUnderWay);
+  if (!admit()) return fail(PEACE_NO_SPACE, "more than %d requests are under way", kMostPending);
   receive.heard = heard;
   receive.port = &port;
   receive.memory = memory;
@@ -232,7 +232,7 @@ int peace_receive(peace_port_t given, peace_pattern_t which, void* memory, size_
   if (const int code = check_memory("memory", memory, bytes, Access::write); code != PEACE_OK) return code;
   if (const int code = check_limit(limit); code != PEACE_OK) return code;
   if (!port->buffers.empty()) return receive_from_buffer(*port, which, memory, bytes, limit, message);
-  Turn turn(limit != 0);  // outlives the receive, which others may hear of until the end
+  EventPump turn(limit != 0);  // outlives the receive, which others may hear of until the end
   Receive receive;
   if (turn) receive.turn = &turn;
   if (const int code = begin_receive(receive, *port, which, memory, bytes, Form::send); code != PEACE_OK) return code;

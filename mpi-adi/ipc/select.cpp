@@ -90,7 +90,7 @@ class Select {
   int try_alternative(int i, peace_message_t& message);
   int scan(unsigned first, int& chosen, peace_message_t& message);
   int nobody_or_dead(int i);
-  // What arrives after so many sends a signal, also if it has by now. The port's mutex is held.
+  // An arrival after so many sends a signal, also if it has by now. The port's mutex is held.
   void arm(Port& port, uint64_t seen);
   int make_offer(bool only_now);
   int offer_result(peace_message_t& message) {
@@ -176,7 +176,7 @@ void Select::arm(Port& port, uint64_t seen) {
   if (port.armed) return;
   port.armed_at = seen;
   port.armed = true;  // before its signal can be heard
-  if (PtlTriggeredPut(cosy.md_copied, 0, 0, PTL_NO_ACK_REQ, cosy.self, kSignals, 0, 0, nullptr,
+  if (PtlTriggeredPut(interface.md_copied, 0, 0, PTL_NO_ACK_REQ, interface.self, kSignals, 0, 0, nullptr,
                       reinterpret_cast<uint64_t>(static_cast<Listener*>(&port)), port.arrivals, seen + 1) != PTL_OK)
     port.armed = false;
 }
@@ -232,7 +232,7 @@ int Select::run(unsigned flags, int64_t limit, int& chosen, peace_message_t& mes
         rotation.store(static_cast<unsigned>(chosen) + 1, std::memory_order_relaxed);
         return result;
       }
-      // What arrived is not wanted, or gave way as this one did: whoever pauses longer finds the other's offer.
+      // The arrival is not wanted, or gave way as this one did: whoever pauses longer finds the other's offer.
       int64_t until = now() + static_cast<int64_t>(random() % static_cast<uint64_t>(most_pause));
       if (deadline != kNever) until = std::min(until, deadline);
       most_pause = std::min<int64_t>(2 * most_pause, 1'000'000);

@@ -38,7 +38,7 @@ void consumed(Listener& listener, const ptl_event_t& event) {
   ended(send, Send::kConsumed);
 }
 
-// Whoever unlinks the entry that waits for the consumption says how that ended.
+// The one who unlinks the entry that waits for the consumption says how that ended.
 bool give_up_consumption(Send& send, int why) {
   if (!(send.needed & Send::kConsumed) || PtlMEUnlink(send.consumption.entry) != PTL_OK) return false;
   send.after = why;
@@ -53,7 +53,7 @@ int expect_consumption(Send& send, uint64_t token) {
   send.consumption.send = &send;
   const ptl_me_t entry =
       entry_for(nullptr, 0, PTL_ME_OP_PUT | PTL_ME_USE_ONCE, token_bits(Kept::answer, token), 0, process_of(send.to.process));
-  const int code = PtlMEAppend(cosy.ni, kTokens, &entry, PTL_PRIORITY_LIST, &send.consumption, &send.consumption.entry);
+  const int code = PtlMEAppend(interface.ni, kTokens, &entry, PTL_PRIORITY_LIST, &send.consumption, &send.consumption.entry);
   return code == PTL_OK ? send.watched.begin(send.to.process, send, receiver_died) : portals_failed("wait for a consumption", code);
 }
 
@@ -61,7 +61,7 @@ int expect_consumption(Send& send, uint64_t token) {
 
 int begin_send(Send& send, peace_address_t to, uint32_t type, const void* data, size_t bytes, unsigned flags, bool only_now,
                ptl_handle_md_t md) {
-  if (!admit()) return fail(PEACE_NO_SPACE, "more than %d requests are under way", kMostUnderWay);
+  if (!admit()) return fail(PEACE_NO_SPACE, "more than %d requests are under way", kMostPending);
   send.heard = acknowledged;
   send.bytes = bytes;
   send.to = to;
@@ -70,7 +70,7 @@ int begin_send(Send& send, peace_address_t to, uint32_t type, const void* data, 
   send.doing = "sends to";
   send.with = to.process;
   send.port = to.port;
-  send.md = md != PTL_INVALID_HANDLE ? md : bytes > kEagerBytes ? cosy.md_long : cosy.md;
+  send.md = md != PTL_INVALID_HANDLE ? md : bytes > kEagerBytes ? interface.md_long : interface.md;
   const bool wants_consumed = flags & PEACE_CONSUMED;
   if (wants_consumed) send.needed |= Send::kConsumed;
   const uint64_t token = wants_consumed ? new_token() : 0;

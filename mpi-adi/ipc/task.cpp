@@ -89,7 +89,7 @@ void moved(Listener& listener, const ptl_event_t& event) {
 // `begin` issues the operation that ends in an event for the move.
 template <class Begin>
 int run(const Task& task, size_t bytes, Begin&& begin, ptl_ni_fail_t* failure = nullptr) {
-  if (!admit()) return fail(PEACE_NO_SPACE, "more than %d requests are under way", kMostUnderWay);
+  if (!admit()) return fail(PEACE_NO_SPACE, "more than %d requests are under way", kMostPending);
   Move move;
   move.heard = moved;
   move.bytes = bytes;
@@ -134,7 +134,7 @@ int peace_accept(peace_port_t given, peace_pattern_t which, int64_t limit, peace
   const int64_t deadline = deadline_of(limit);
   for (;;) {
     const int64_t left = deadline == kNever ? PEACE_FOREVER : limit == 0 ? 0 : std::max<int64_t>(deadline - now(), 0);
-    Turn turn(left != 0);
+    EventPump turn(left != 0);
     Receive receive;
     if (turn) receive.turn = &turn;
     int code = begin_receive(receive, *port, which, &task->packet, sizeof task->packet, Form::call);
@@ -179,7 +179,7 @@ int peace_movefrom(peace_task_t given, size_t offset, void* memory, size_t bytes
     return PEACE_OK;
   }
   return run(*task, bytes, [&](Listener* listener) {
-    return PtlGet(cosy.md, offset_of(memory), bytes, process_of(task->client), kTokens, token_bits(Kept::out, task->token), offset,
+    return PtlGet(interface.md, offset_of(memory), bytes, process_of(task->client), kTokens, token_bits(Kept::out, task->token), offset,
                   listener);
   });
 }
@@ -212,7 +212,7 @@ int peace_cancelled(peace_task_t given) try {
   run(
       *task, 0,
       [&](Listener* listener) {
-        return PtlGet(cosy.md, 0, 0, process_of(task->client), kTokens, token_bits(Kept::answer, task->token), 0, listener);
+        return PtlGet(interface.md, 0, 0, process_of(task->client), kTokens, token_bits(Kept::answer, task->token), 0, listener);
       },
       &failure);
   return failure != PTL_NI_OP_VIOLATION;

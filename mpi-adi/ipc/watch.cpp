@@ -13,7 +13,7 @@ int peace_watch(peace_address_t whom, peace_port_t tell, uint32_t type) try {
   Port* port = find_port(tell);
   if (!port) return PEACE_STATE;
   if (whom.process == 0) return fail(PEACE_ARG, "the address names no process: its process is 0");
-  if (whom.process == number_of(cosy.self)) return fail(PEACE_ARG, "a process cannot be told of its own end");
+  if (whom.process == number_of(interface.self)) return fail(PEACE_ARG, "a process cannot be told of its own end");
   return tell_of_end(whom, match_bits(Form::send, false, port->address.port, port->address.generation, type));
 }
 PEACE_BARRIER
@@ -32,7 +32,7 @@ int peace_descriptor(peace_port_t given, int* out) try {
     const int fd = eventfd(static_cast<unsigned>(there), EFD_CLOEXEC | EFD_NONBLOCK | EFD_SEMAPHORE);
     if (fd < 0) return fail(PEACE_NO_SPACE, "there is no descriptor left: %s", std::strerror(errno));
     int code = PtlxCTRepeat(port->arrivals, 1, 0);
-    if (code == PTL_OK) code = PtlxTriggeredNotify(cosy.ni, &port->notified, fd, 0, port->arrivals, arrivals.success + 1);
+    if (code == PTL_OK) code = PtlxTriggeredNotify(interface.ni, &port->notified, fd, 0, port->arrivals, arrivals.success + 1);
     if (code == PTL_OK) code = PtlxCTRepeat(port->arrivals, 0, 0);
     if (code != PTL_OK) {
       close(fd);

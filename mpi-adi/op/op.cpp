@@ -60,7 +60,7 @@ void apply_bits(Operation op, const void* in, void* inout, size_t count) {
   }
 }
 
-// Of equal values the smaller index wins.
+// The smaller index wins where values are equal.
 template <class P>
 void apply_located(Operation op, const void* in, void* inout, size_t count) {
   const auto* from = static_cast<const P*>(in);

@@ -22,7 +22,7 @@ constexpr bool is_located = false;
 template <class V, class I>
 constexpr bool is_located<Located<V, I>> = true;
 
-// What Fortran may have and standard C++ has not: the engine does not know these.
+// Types that Fortran may have and standard C++ has not: the engine does not know these.
 __extension__ using Int128 = __int128;
 __extension__ using Uint128 = unsigned __int128;
 __extension__ using Float128 = __float128;
@@ -30,7 +30,7 @@ template <class T>
 constexpr bool is_integer = std::is_integral_v<T> || std::is_same_v<T, Int128> || std::is_same_v<T, Uint128>;
 using Char = std::conditional_t<std::is_signed_v<char>, int8_t, uint8_t>;
 
-// What a type's values are: they decide which operations it has. Characters and bytes are integers, as other implementations have it:
+// The kinds of a type's values: they decide which operations it has. Characters and bytes are integers, as other implementations have it:
 // the standard gives bytes the operations on bits alone, and characters none.
 enum class Class : uint8_t { none, integer, real, complex, truth, located };
 

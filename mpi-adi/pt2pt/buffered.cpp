@@ -88,7 +88,7 @@ int ibsend(const Arguments& given, MPI_Request* handle) {
   return given.peer == MPI_PROC_NULL ? MPI_SUCCESS : send_buffered(given, *comm, bytes);
 }
 
-// What a call of the process's buffer begins with, and raises by.
+// The begin of a call of the process's buffer, and its way to raise errors.
 class OfProcess {
  public:
   explicit OfProcess(const char* function) : function_(function) {}

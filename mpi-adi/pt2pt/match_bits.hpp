@@ -32,7 +32,7 @@ constexpr int kMaxTag = INT_MAX;  // the value of MPI_TAG_UB
 static_assert(kMaxTag == (int64_t{1} << kTagBits) - 1, "every tag that an int can hold");
 constexpr ptl_match_bits_t kTagMask = (uint64_t{1} << kTagBits) - 1;
 
-// Where the context ends and the source begins.
+// The bit at which the context ends and the source begins.
 struct Envelope {
   int source_bits;
 
@@ -67,7 +67,7 @@ inline ptl_match_bits_t matched_label(uint64_t serial) {
   return match_bits(matched_context(), 0, 0) | (serial & (envelope.source_mask() | kTagMask));
 }
 
-// What a receive or a probe looks for.
+// The pattern that a receive or a probe looks for.
 struct Pattern {
   ptl_match_bits_t match_bits;
   ptl_match_bits_t ignore_bits;

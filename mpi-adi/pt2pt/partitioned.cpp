@@ -61,7 +61,7 @@ class PartitionedMessage final : public Attachment {
     if (!receives_) return partitions() == 0 ? go(request) : MPI_SUCCESS;
     adi::reachable_source(*request.comm, given_.peer);
     const int result = adi::irecv(request, room(), bytes_, match_rank(*request.comm, given_.peer), {bits_, 0});
-    if (adi::losses.count.load(std::memory_order_relaxed) != 0 && result == PTL_OK) adi::look_again(request);
+    if (adi::failures.count.load(std::memory_order_relaxed) != 0 && result == PTL_OK) adi::look_again(request);
     return started(request, result);
   }
   // False: it was ready before.

@@ -1,6 +1,6 @@
 // probe.cpp: looking at messages before they are received.
 //
-// What was not received waits with the engine as an unexpected header; a probe is a search among these.
+// A message that was not received waits with the engine as an unexpected header; a probe is a search among these.
 // Thread: any, as MPI_Init_thread permits. Source: MPI-5.0, 3.8.1, 3.8.2; Portals 4.3, PtlMESearch.
 #include "mpi-adi/core/adi.hpp"
 #include "mpi-adi/core/arguments.hpp"
@@ -59,7 +59,7 @@ int look_until_found(const Arguments& given, MPI_Status* status, MPI_Message* me
   }
   adi::reachable_source(*comm, given.peer);
   for (;;) {
-    if (adi::losses.count.load(std::memory_order_relaxed) != 0) adi::poll_until([] { return false; });  // what has been told
+    if (adi::failures.count.load(std::memory_order_relaxed) != 0) adi::poll_until([] { return false; });  // what has been told
     // Counted before we look: a message that comes in between ends the wait at once.
     ptl_ct_event_t early;
     bool found = false;

@@ -19,7 +19,7 @@ int start_packed_send(Mode mode, Request& request, const Arguments& given, size_
     if (packed == nullptr) return PTL_NO_SPACE;
     result = start_send(mode, request, packed, given, bytes);
   }
-  if (result != PTL_OK) drop_transit(request);
+  if (result != PTL_OK) drop_packing(request);
   return result;
 }
 
@@ -64,9 +64,9 @@ int receive_without_slot(void* buf, const Arguments& given, MPI_Status* status) 
   if (int error = check_receive(given, comm, bytes)) return error;
   Request request(comm, true);
   if (int result = start_receive(request, buf, given, bytes); result != PTL_OK) return raise_portals(given.function, comm, result);
-  adi::losses.blocked = &request;
+  adi::failures.blocked = &request;
   adi::wait(request);
-  adi::losses.blocked = nullptr;
+  adi::failures.blocked = nullptr;
   set_status(status, request);
   return request.failed() ? raise_request(given.function, request) : MPI_SUCCESS;
 }

@@ -8,8 +8,8 @@
 #include "mpi-adi/core/adi.hpp"
 #include "mpi-adi/core/arguments.hpp"
 #include "mpi-adi/core/errors.hpp"
+#include "mpi-adi/pt2pt/packing.hpp"
 #include "mpi-adi/pt2pt/status.hpp"
-#include "mpi-adi/pt2pt/transit.hpp"
 
 namespace portunus::mpi {
 
@@ -34,7 +34,7 @@ inline int start_receive(Request& request, void* room, const Communicator& comm,
 template <class Start>
 [[gnu::noinline]] int start_unpacked_receive(Request& request, void* buf, const Arguments& given, Start&& start) {
   const int result = start(&lay_out(request, buf, given), PTLX_ME_LAYOUT);
-  if (result != PTL_OK) drop_transit(request);
+  if (result != PTL_OK) drop_packing(request);
   return result;
 }
 // Complete at return; bytes <= device.copy_limit.
@@ -69,7 +69,7 @@ inline int start_receive(Request& request, void* buf, const Arguments& given, co
   const int result = receive_by(request, buf, given, type, bytes, [&](void* room, unsigned options) {
     return start_receive(request, room, *request.comm, given, bytes, options);
   });
-  if (adi::losses.count.load(std::memory_order_relaxed) != 0 && result == PTL_OK) [[unlikely]]
+  if (adi::failures.count.load(std::memory_order_relaxed) != 0 && result == PTL_OK) [[unlikely]]
     adi::look_again(request);
   return result;
 }
@@ -87,7 +87,7 @@ int isend(const Arguments& given, MPI_Request* handle);
 
 // With many threads, every receive and every long send that waits is in the pool.
 int receive_in_pool(void* buf, const Arguments& given, MPI_Status* status);
-// What was checked, where all requests are in use.
+// A receive whose arguments were checked, where all requests are in use.
 [[gnu::cold, gnu::noinline]] int receive_without_slot(void* buf, const Arguments& given, MPI_Status* status);
 int send_in_pool(const Arguments& given, int (*start)(const Arguments& given, MPI_Request* handle));
 
@@ -111,9 +111,9 @@ inline int send(const Arguments& given) {
   Request request(comm, false);
   if (int result = start_send(mode, request, given, bytes, true); result != PTL_OK) [[unlikely]]
     return raise_portals(given.function, comm, result);
-  adi::losses.blocked = &request;
+  adi::failures.blocked = &request;
   adi::wait(request);
-  adi::losses.blocked = nullptr;
+  adi::failures.blocked = nullptr;
   return request.failed() ? raise_request(given.function, request) : MPI_SUCCESS;
 }
 

@@ -31,7 +31,7 @@ int sendrecv(const Arguments& to, void* room, const Arguments& from, MPI_Status*
   return finish(from.function, handle, &receiving, status);
 }
 
-// What a replacing call sends: a copy, as the buffer is to be overwritten.
+// The data that a replacing call sends: a copy, as the buffer is to be overwritten.
 std::unique_ptr<std::byte[]> copy_of(const Arguments& given, size_t bytes) {
   std::unique_ptr<std::byte[]> copy(new (std::nothrow) std::byte[bytes + 1]);
   if (copy) pack(given, copy.get(), bytes);
@@ -61,7 +61,7 @@ int sendrecv_replace(const Arguments& to, void* room, const Arguments& from, MPI
   return sendrecv(as_bytes(to, copy.get(), bytes), room, from, status);
 }
 
-// What a request for both stands for. It is complete when its parts are, and when starting them has ended.
+// The two operations that a request for both stands for. It is complete when its parts are, and when starting them has ended.
 class Exchange final : public Attachment {
  public:
   explicit Exchange(std::unique_ptr<std::byte[]> copy) : copy_(std::move(copy)) {}

@@ -6,7 +6,7 @@
 namespace portunus::mpi {
 namespace {
 
-// What each call begins with, and raises by.
+// The begin of each call, and its way to raise errors.
 class OfSession {
  public:
   OfSession(const char* function, MPI_Session handle) : function_(function) { error = check(function, handle, session, {}); }

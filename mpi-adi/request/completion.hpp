@@ -16,7 +16,7 @@ namespace portunus::mpi {
 // The checks of calls with an array of requests.
 int check_requests(const char* function, int count, const MPI_Request handles[]);
 
-// What a complete request hands to its user, with the request given back, or made inactive when it is persistent. `raises`:
+// Hands a complete request's results to its user, with the request given back, or made inactive when it is persistent. `raises`:
 // its error goes through the error handler; else only its class is returned.
 [[gnu::cold, gnu::noinline]] int finish_special(const char* function, MPI_Request& handle, Request* request, MPI_Status* status,
                                                 bool raises);

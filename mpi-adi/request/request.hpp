@@ -25,7 +25,7 @@ enum class State : uint32_t {
   free,
   active,                // its event is to come
   detached,              // the same, but nobody holds it any more (MPI_Request_free)
-  pending,               // as active, but a death concerns it of which its user is to be told first (core/losses.hpp)
+  pending,               // as active, but a death concerns it of which its user is to be told first (core/failures.hpp)
   done = PTLX_RECORDED,  // its result is here
   constant,              // complete from the beginning and never released
   inactive,              // persistent, and not started: as good as MPI_REQUEST_NULL to those who wait
@@ -36,7 +36,7 @@ struct Request;
 // As a request's failure: its communicator was revoked. None of Portals'.
 constexpr ptl_ni_fail_t kRevoked = 0x7f;
 
-// What a request needs beyond its event: buffers of its own, a way to be started again, the user's functions.
+// The needs of a request beyond its event: buffers of its own, a way to be started again, the user's functions.
 // Thread: `completed` is called by the holder of the turn, all else by the thread that owns the request.
 class Attachment {
  public:
@@ -63,7 +63,7 @@ class Attachment {
   virtual int query(Request&, MPI_Status*) { return MPI_SUCCESS; }
   // Calls the error handler for what query() answered; returns the code if the handler returns.
   virtual int raise_error(const char* function, const Request& request, int code);
-  // What query() found wrong, as a sentence.
+  // The mistake that query() found, as a sentence.
   virtual const char* complaint() const { return "a function of the request failed"; }
   // A complete request is about to be given back by a call that can report an error, whose class this answers.
   virtual int closing() { return MPI_SUCCESS; }

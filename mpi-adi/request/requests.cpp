@@ -59,7 +59,7 @@ extern "C" int PMPI_Cancel(MPI_Request* request) try {
   if (refused != MPI_SUCCESS) return found->attached->raise_error(kName, *found, refused);
   if ((state != State::active && state != State::pending) || (found->attached && !found->attached->is_message())) return MPI_SUCCESS;
   if (found->receives) adi::cancel_receive(*found);
-  // Of a send its target decides; below the eager limit only a synchronous one is not over already.
+  // The target of a send decides; below the eager limit only a synchronous one is not over already.
   else PtlxPutWithdraw(adi::device.md_synchronous, found);
   return MPI_SUCCESS;
 }

@@ -36,14 +36,14 @@ const Count* count_of(MPI_T_pvar_handle handle) { return variable_of(kCounts, ha
 struct Session {};
 constinit ObjectPool<Session, 1 << 12> sessions;
 
-// Of calls on a variable in a session. MPI_T_PVAR_ALL_HANDLES leaves `found` null.
+// Checks calls on a variable in a session. MPI_T_PVAR_ALL_HANDLES leaves `found` null.
 int check(MPI_T_pvar_session session, MPI_T_pvar_handle handle, bool all, const Count*& found) {
   if (!open()) return MPI_T_ERR_NOT_INITIALIZED;
   if (sessions.find(session) == nullptr) return MPI_T_ERR_INVALID_SESSION;
   found = count_of(handle);
   return found != nullptr || (all && handle == MPI_T_PVAR_ALL_HANDLES) ? MPI_SUCCESS : MPI_T_ERR_INVALID_HANDLE;
 }
-// Of calls that change a variable: none can be, and of all of them those that can are none.
+// Refuses calls that change a variable: none can be, and of all of them those that can are none.
 int refuse(MPI_T_pvar_session session, MPI_T_pvar_handle handle, bool all, int error) {
   const Count* found;
   if (int wrong = check(session, handle, all, found)) return wrong;

@@ -21,7 +21,7 @@ class ArrayType {
   ArrayType(const ArrayType&) = delete;
   ArrayType& operator=(const ArrayType&) = delete;
 
-  // Of `whole` elements of the next dimension, `count` blocks of `length` that begin every `apart` elements from `start` on,
+  // Takes of `whole` elements of the next dimension `count` blocks of `length` that begin every `apart` elements from `start` on,
   // and a last one of `rest`.
   void add_dimension(int64_t whole, int64_t start, int64_t count, int64_t length, int64_t apart, int64_t rest) {
     const auto next = (Checked(stride_) * whole).within(kFarthest);

@@ -12,7 +12,7 @@
 
 namespace portunus::mpi {
 
-// What the user gave, for MPI_Type_get_contents.
+// The arguments of the user, for MPI_Type_get_contents.
 struct Recipe {
   explicit Recipe(int how, std::vector<int> values = {}, std::vector<Datatype*> parts = {})
       : combiner(how), integers(std::move(values)), types(std::move(parts)) {}

@@ -113,7 +113,7 @@ typedef struct {
     int64_t pieces;             /* that lie in one piece at both ends, in these */
     int64_t most_bytes_of_a_pe; /* sent and received by the PE with the most */
 } ccc_cost;
-/* What a redistribution would cost, without a job. to's axis permutation[i] runs along from's axis i; NULL: the same
+/* The cost of a redistribution, without a job. to's axis permutation[i] runs along from's axis i; NULL: the same
  * order. ARG as ccc_plan_create. O(PEs of from * PEs of to + pieces per period). */
 int ccc_cost_of(const ccc_layout *from, const ccc_layout *to, const int *permutation, size_t size, ccc_cost *cost);
 /* Which PE of to's should have each target so that the fewest elements move: at most 1024 targets. To use it, let to->pes
@@ -144,7 +144,7 @@ size_t ccc_plan_memory(ccc_plan plan);
 /* Collective unless the plan has failed; sets *plan to NULL. STATE: it runs. */
 int ccc_plan_free(ccc_plan *plan);
 
-/* What the last error of this thread was about, as a sentence. */
+/* The last error of this thread, as a sentence. */
 const char *ccc_explain(void);
 
 #pragma GCC visibility pop

@@ -8,7 +8,7 @@
 //   ccc::Domain<State> m({16});                       // 16 virtual processors on whatever PEs there are
 //   m.call(body, ccc::in(ccc::front(A, {16, 16}), ccc::block, ccc::whole), ccc::out(C, ccc::block, ccc::whole));
 //
-// What ccc.h refuses is thrown as ccc::Error. Elements and states are trivially copyable. One thread of a PE at a time. What
+// Refusals of ccc.h are thrown as ccc::Error. Elements and states are trivially copyable. One thread of a PE at a time. What
 // is said to be collective is called by all PEs alike. Source: Lin, sections 2 and 5; ccc.h.
 #ifndef CCC_HPP
 #define CCC_HPP

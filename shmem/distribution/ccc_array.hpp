@@ -191,7 +191,7 @@ class Array {
   std::span<T> local() { return {data_.get(), static_cast<size_t>(layout_.rooms())}; }
   const T* data() const { return data_.get(); }
   T* data() { return data_.get(); }
-  // Of an element that this PE has; checked.
+  // An element that this PE has; checked.
   T& mine(const Index& at) {
     if (pe_of(at) != shmem_my_pe()) throw Error(CCC_ERR_ARG, "the element is on another PE");
     return data_.get()[layout_.offset_of(at)];

@@ -89,7 +89,7 @@ auto Domain<State, R>::bring(Way way, T* outside, const ccc_layout& from, const 
   return entered;
 }
 
-// What is not dealt out comes from virtual processor 0, which PE 0 has.
+// An argument that is not dealt out comes from virtual processor 0, which PE 0 has.
 template <class State, size_t R>
 template <class T, size_t K>
 void Domain<State, R>::leave(Entered<T, K>& entered) {
@@ -103,7 +103,7 @@ void Domain<State, R>::leave(Entered<T, K>& entered) {
   Plan(entered.within, entered.from, sizeof(T)).run(entered.memory.get(), entered.outside);
 }
 
-// Who reads from whom is the same question on both sides, so each lists its part of every message in the order of numbers.
+// The question who reads from whom is the same on both sides, so each lists its part of every message in the order of numbers.
 template <class State, size_t R>
 template <class M, class F>
 Exchange<State, M, R> Domain<State, R>::exchange(M State::*member, F index) {

@@ -83,7 +83,7 @@ auto inout(A&& a, F... functions) {
   return argument(Way::kInOut, a, functions...);
 }
 
-// What one virtual processor has of an argument: its own array, of local indices.
+// The part of an argument that one virtual processor has: its own array, of local indices.
 template <class T, size_t K>
 struct Part {
   T* base;

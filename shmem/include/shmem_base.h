@@ -58,7 +58,7 @@ typedef struct shmemi_context *shmem_ctx_t;
 #define SHMEM_CTX_INVALID ((shmem_ctx_t)0)
 #define SHMEM_CTX_DEFAULT ((shmem_ctx_t)1)
 
-/* Of the deprecated calls. The collectives leave work arrays alone, but for one word of pSync at the first use of an
+/* The deprecated calls. The collectives leave work arrays alone, but for one word of pSync at the first use of an
  * active set, which is restored. */
 #define SHMEM_SYNC_VALUE 0L
 #define SHMEM_SYNC_SIZE 2

@@ -84,7 +84,7 @@ __extension__ typedef float _Complex shmemi_complexf;
 #define SHMEMI_REDUCE_SUM(X, ...) SHMEMI_RMA(X, __VA_ARGS__) SHMEMI_COMPLEX(X, __VA_ARGS__)
 #define SHMEMI_REDUCE_SUM_DISTINCT(X, ...) SHMEMI_RMA_DISTINCT(X, __VA_ARGS__) SHMEMI_COMPLEX(X, __VA_ARGS__)
 
-/* Of the deprecated calls, but for their atomics: those take all types that the present ones take, as in other libraries. */
+/* The deprecated calls' types, but for their atomics: those take all types that the present ones take, as in other libraries. */
 #define SHMEMI_OLD_WAIT(X, ...)                                                                         \
     X(short, short, __VA_ARGS__) X(int, int, __VA_ARGS__) X(long, long, __VA_ARGS__)                    \
     X(longlong, long long, __VA_ARGS__)

@@ -15,7 +15,7 @@
 
 using namespace portunus::views;
 
-// What a request handle names.
+// The object that a request handle names.
 struct Vdcx_ahead {
   View* view;
 };

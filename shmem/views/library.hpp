@@ -22,7 +22,7 @@ namespace portunus::views {
 
 class Stream;
 
-// Of a detected view and one page: which bytes were ever changed, and in which version last.
+// The state of one page of a detected view: which bytes were ever changed, and in which version last.
 struct PageEntry {
   uint64_t page, version, map[kMapWords];
 };
@@ -33,7 +33,7 @@ struct Predicted {
   uint32_t sessions_left;  // in which it may stay unchanged
 };
 
-// What is got together from a process that is not on this node, and where it is put until it is known to be good.
+// Bytes that are got together from a process that is not on this node, and the place where they are put until it is known to be good.
 struct Fetched {
   size_t offset, bytes;  // in the arena
   size_t at;             // in FarCopy::staged
@@ -73,9 +73,9 @@ struct FarCopy {
   std::vector<uint64_t> versions;         // declared
   std::vector<PageEntry> entries;         // detected
   std::vector<Fetched> fetched;           // what `first` asked for without knowing whether it is new
-  std::vector<Fetched> wanted;            // what is asked for then
-  Room staged, staged_too;                // of `fetched` and of `wanted`
-  bool in_place = false;                  // `wanted` arrives where it belongs; staged_too has what was there before
+  std::vector<Fetched> requested;         // what is asked for then
+  Room staged, staged_too;                // of `fetched` and of `requested`
+  bool in_place = false;                  // `requested` arrives where it belongs; staged_too has what was there before
   bool saved = false;                     // it has that already
   uint64_t was_whole = 0;                 // what it has was of one version
   bool lately_in_place = false;           // the last copy arrived so
@@ -106,14 +106,14 @@ struct View {
   bool pending = false;  // the request is in the queue, and nobody waits for it
   bool ahead = false;    // by Vdcx_begin
   bool asked_push = false;
-  ToldWord told_word;  // by whom this request waited for
-  unsigned hint = 0;   // 1 + the process that was copied from last
+  ReleaseNotice release_notice;  // by whom this request waited for
+  unsigned hint = 0;             // 1 + the process that was copied from last
   Vdcx_mode mode = VDCX_READ;
   bool held = false;  // for writing
   unsigned reads = 0;
   Vdcx_finding how = VDCX_TWIN;  // in this session
   std::vector<char> twin;        // TWIN: the pieces, one behind the other
-  std::vector<Range> told;
+  std::vector<Range> reported;
   FarCopy far;
   std::unordered_map<int, std::pair<size_t, size_t>> far_index;  // where others keep their index, and how long it was
   Expected far_expected;                                         // detected: what the next copy from far away may consist of
@@ -168,16 +168,16 @@ struct Counters {
 struct Library {
   bool up = false, image_done = false, check = false;
   int me = 0, n = 1;
-  char* board = nullptr;  // this process's block
+  char* own_block = nullptr;  // this process's block
   Layout layout;
   Net net;
   std::vector<std::unique_ptr<View>> views;
   std::vector<View*> writers;  // held for writing, in the order of their acquires
   View* detected = nullptr;    // the one detected view held for writing
   size_t held_reads = 0;
-  std::vector<View*> aheads;             // begun and not complete
+  std::vector<View*> prefetches;         // begun and not complete
   std::vector<View*> written_by_others;  // read streams whose versions arrive in the view
-  // Of an owner who goes again and again: until it steps the engine, and from step to step; when it did last, in seconds.
+  // The calls of an owner who goes again and again: until it steps the engine, and from step to step; when it did last, in seconds.
   static constexpr unsigned kFewestCalls = 8;
   unsigned calls_to_step = kFewestCalls, calls_per_step = kFewestCalls;
   double stepped_at = 0;
@@ -185,10 +185,10 @@ struct Library {
   Counters counters;
 
   uint64_t generation() const { return generation_; }
-  Header& header() { return *reinterpret_cast<Header*>(board); }
-  Slot& slot(int view) { return *reinterpret_cast<Slot*>(board + layout.slot(view)); }
+  Header& header() { return *reinterpret_cast<Header*>(own_block); }
+  Slot& slot(int view) { return *reinterpret_cast<Slot*>(own_block + layout.slot(view)); }
   Slot* near_slot(int pe, int view) { return reinterpret_cast<Slot*>(net.near(pe, layout.slot(view))); }
-  char* arena() { return board + layout.arena; }
+  char* arena() { return own_block + layout.arena; }
   View& view(int id);
 
  private:

@@ -99,7 +99,7 @@ int Vdcx_wait(Vdcx_request *request, double seconds);
 int Vdcx_release(int viewid);
 /* Bytes of a write-held view that are about to be written: for TOLD; else before a system call writes there, for which pages are opened. */
 int Vdcx_wrote(int viewid, const void *start, size_t bytes);
-/* Of the copy held here: 0, and one more for each release after writing. */
+/* The version of the copy held here: 0, and one more for each release after writing. */
 int Vdcx_version(int viewid, uint64_t *version);
 /* Makes a declared view a stream of versions from one writer to fixed readers: each reader's i-th read is version i; the writer waits in
  * acquire when `depth` versions are unread by some reader, or while the last one is still leaving the view. What a reader's view holds

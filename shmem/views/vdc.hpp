@@ -20,7 +20,7 @@
 
 namespace vdc {
 
-// What a call of vdc.h refused, with Vdcx_explain's sentence.
+// A refusal of a call of vdc.h, with Vdcx_explain's sentence.
 class Error : public std::runtime_error {
  public:
   Error(int code, const char* sentence) : std::runtime_error(sentence), code_(code) {}
@@ -80,7 +80,7 @@ using Write = Held<T>;
 template <class T>
 using Read = Held<const T>;
 
-// What was begun. Dropped before get(): it is waited for, and released.
+// An acquire that was begun. Dropped before get(): it is waited for, and released.
 template <class Guard, class T>
 class Ahead {
  public:

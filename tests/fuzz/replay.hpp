@@ -10,7 +10,7 @@
 #include <cstdio>
 #include <cstdlib>
 
-// What no input may bring about ends the program here.
+// A state that no input may bring about ends the program here.
 inline void require(bool holds, const char* invariant) {
   if (holds) return;
   std::fprintf(stderr, "violated: %s\n", invariant);

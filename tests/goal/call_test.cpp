@@ -250,7 +250,7 @@ void roots_run_ahead() {
   for (Case& one : all) one.finish("a reduction after reductions");
 }
 
-// What the ranks give and take differs by a rank's fault: whoever gets something learns of it, and nothing waits for ever.
+// The ranks give and take unlike data by a rank's fault: all that get something learn of it, and nothing waits for ever.
 void lengths_differ() {
   Case wrong(GOAL_CALL_ALLTOALLV, 10, 0, ++calls, false);
   if (rank == 0 && size > 1) wrong.in_sizes[1] -= 4;

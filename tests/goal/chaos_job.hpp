@@ -138,7 +138,7 @@ class ChaosJobOf {
     Rank& rank = ranks_[hub_.draw(static_cast<uint32_t>(ranks_.size()))];
     return rank.dead ? 0 : rank.node->engine.step(++now_);
   }
-  // What the program of this rank does next: start, or look.
+  // The next act of this rank's program: start, or look.
   void act(Rank& rank) {
     rig_portals.current = rank.node.get();
     if (!rank.program->running()) {

@@ -1,4 +1,4 @@
-// What the tests of collectives share: memory of all ranks between guards, elements, and running a plan on each rank.
+// Shared by the tests of collectives: memory of all ranks between guards, elements, and running a plan on each rank.
 #pragma once
 
 #include <gtest/gtest.h>
@@ -47,7 +47,7 @@ inline Bytes input(const Element& e, uint32_t rank, uint64_t count) {
   return bytes;
 }
 
-// What ranks first .. last-1 have, combined one after the other.
+// The elements of ranks first .. last-1, combined one after the other.
 inline Bytes combined(const Element& e, uint32_t first, uint32_t last, uint64_t count) {
   Bytes sum = input(e, first, count);
   for (uint32_t r = first + 1; r < last; ++r) {

@@ -382,7 +382,9 @@ TEST(Choices, KnowWhereTheRanksAre) {
     return std::string("bcast any any pipeline network single\nbcast any any binomial node\nbcast any any linear\n");
   });
   EXPECT_EQ(choices.of(Collective::bcast, 8, 8).algorithm, GOAL_BINOMIAL);
-  choices.take_place({.all = {Place::kNetwork | Place::kSeveral}, .within = {Place::kSeveral}, .between = {Place::kNetwork}});
+  choices.take_place({.all = {RankPlacement::kNetwork | RankPlacement::kSeveral},
+                      .within = {RankPlacement::kSeveral},
+                      .between = {RankPlacement::kNetwork}});
   EXPECT_EQ(choices.of(Collective::bcast, 8, 8).algorithm, GOAL_LINEAR);
   EXPECT_EQ(choices.within().of(Collective::bcast, 8, 8).algorithm, GOAL_BINOMIAL);
   EXPECT_EQ(choices.between().of(Collective::bcast, 8, 8).algorithm, GOAL_PIPELINE);
@@ -392,7 +394,9 @@ TEST(Choices, KnowWhereTheRanksAre) {
 TEST(Choices, CutLongVectorsOnASlowWire) {
   constexpr uint64_t kLong = 1 << 20;
   Choices choices;
-  choices.take_place({.all = {Place::kNetwork | Place::kSlow}, .within = {Place::kSeveral}, .between = {Place::kNetwork | Place::kSlow}});
+  choices.take_place({.all = {RankPlacement::kNetwork | RankPlacement::kSlow},
+                      .within = {RankPlacement::kSeveral},
+                      .between = {RankPlacement::kNetwork | RankPlacement::kSlow}});
   EXPECT_EQ(choices.of(Collective::allreduce, kLong, 2).algorithm, GOAL_PIPELINE);
   EXPECT_EQ(choices.between().of(Collective::allreduce, kLong, 2).algorithm, GOAL_PIPELINE);
   EXPECT_NE(choices.within().of(Collective::allreduce, kLong, 2).algorithm, GOAL_PIPELINE);
@@ -401,7 +405,7 @@ TEST(Choices, CutLongVectorsOnASlowWire) {
   EXPECT_NE(choices.of(Collective::allreduce, kLong + 1, 3).algorithm, GOAL_PIPELINE);
   EXPECT_EQ(choices.of(Collective::allgather, kLong, 8).algorithm, GOAL_PIPELINE);
   EXPECT_NE(choices.of(Collective::allgather, kLong + 1, 3).algorithm, GOAL_PIPELINE);
-  choices.take_place({.all = {Place::kNetwork}, .within = {}, .between = {Place::kNetwork}});
+  choices.take_place({.all = {RankPlacement::kNetwork}, .within = {}, .between = {RankPlacement::kNetwork}});
   EXPECT_NE(choices.of(Collective::allgather, kLong, 8).algorithm, GOAL_PIPELINE);
   EXPECT_NE(choices.of(Collective::allreduce, kLong, 2).algorithm, GOAL_PIPELINE);
 }

@@ -53,7 +53,7 @@ class Model {
   [[nodiscard]] size_t leftovers() const {
     size_t n = network_.size();
     for (const Rank& rank : ranks_)
-      n += rank.entries.size() + rank.unexpected.size() + rank.parked.size() + rank.ready.size() + rank.under_way.size();
+      n += rank.entries.size() + rank.unexpected.size() + rank.parked.size() + rank.ready.size() + rank.pending.size();
     return n;
   }
   [[nodiscard]] uint64_t unexpected() const { return unexpected_; }
@@ -76,7 +76,7 @@ class Model {
     uint32_t epoch;
     uint64_t call;
   };
-  struct UnderWay {  // a put whose data leaves, or local work
+  struct PendingOperation {  // a put whose data leaves, or local work
     VertexId vertex;
     CounterId counter;
     uint32_t epoch;
@@ -87,7 +87,7 @@ class Model {
     std::vector<Waiting> parked, ready;
     std::vector<Entry> entries;
     std::vector<Message> unexpected;
-    std::vector<UnderWay> under_way;
+    std::vector<PendingOperation> pending;
     std::vector<std::vector<Moments>> history;  // [vertex][epoch]
     uint32_t epoch = 0;
     bool running = false;
@@ -103,7 +103,7 @@ class Model {
   bool step() {
     // Everything that can happen now, one after the other; one of them does.
     size_t choices = network_.size();
-    for (const Rank& rank : ranks_) choices += host_can_act(rank) + rank.ready.size() + rank.under_way.size();
+    for (const Rank& rank : ranks_) choices += host_can_act(rank) + rank.ready.size() + rank.pending.size();
     if (choices == 0) return false;
     size_t chosen = random_() % choices;
     ++now_;
@@ -119,13 +119,13 @@ class Model {
         return true;
       }
       chosen -= rank.ready.size();
-      if (chosen < rank.under_way.size()) {
-        const UnderWay done = take(rank.under_way, chosen);
+      if (chosen < rank.pending.size()) {
+        const PendingOperation done = take(rank.pending, chosen);
         rank.history[done.vertex][done.epoch].ended = now_;
         increment(rank, done.counter);
         return true;
       }
-      chosen -= rank.under_way.size();
+      chosen -= rank.pending.size();
       if (host_can_act(rank)) {
         if (chosen == 0) {
           act(r);
@@ -201,7 +201,7 @@ class Model {
         [[fallthrough]];
       case Action::local:
         rank.history[operation.vertex][waiting.epoch].began = now_;
-        rank.under_way.push_back({operation.vertex, operation.counter, waiting.epoch});
+        rank.pending.push_back({operation.vertex, operation.counter, waiting.epoch});
         break;
     }
   }

@@ -56,7 +56,7 @@ inline void combine(const Element& e, std::byte* to, const std::byte* a, const s
   }
 }
 
-// What is wrong with the memory of one rank's plan, or nothing.
+// The mistake in the memory of one rank's plan, or nothing.
 class MemoryOrder {
  public:
   explicit MemoryOrder(const Plan& plan) : plan_(plan), words_((plan.graph.size() + 63) / 64) {

@@ -333,7 +333,7 @@ TEST_F(Resident, IfFailuresReleasedWhatWaitsResultsWouldBeWrong) {
 }
 
 TEST_F(Resident, IfFailuresWereNotToldOthersWouldWaitForEver) {
-  rig_portals.poison = false;
+  rig_portals.tells_failures = false;
   EXPECT_GT(with_a_failing_operation(100, kShort).hangs, 30u);
 }
 
@@ -365,7 +365,7 @@ struct ResidentAlone : Resident {
   void TearDown() override { port.close(); }
 };
 
-// Whoever failed for a reason of its own must not be the only one that hears what it says.
+// A rank that failed for a reason of its own must not be the only one that hears what it says.
 TEST_F(ResidentAlone, ARevocationReachesEveryScheduleOfItsOwnProcessIfNobodyElseIsThere) {
   GOAL_Group alone{};
   alone.size = 1;

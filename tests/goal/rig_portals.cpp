@@ -137,7 +137,7 @@ int PtlMDRelease(ptl_handle_md_t md) {
 }
 int PtlTriggeredPut(ptl_handle_md_t md, ptl_size_t offset, ptl_size_t length, ptl_ack_req_t ack, ptl_process_t target, ptl_pt_index_t index,
                     ptl_match_bits_t bits, ptl_size_t remote_offset, void*, ptl_hdr_data_t, ptl_handle_ct_t ct, ptl_size_t threshold) {
-  if (!rig_portals.poison && ack != PTL_NO_ACK_REQ) return PTL_OK;
+  if (!rig_portals.tells_failures && ack != PTL_NO_ACK_REQ) return PTL_OK;
   Command put = message(Verb::put, md, offset, length, target, index, bits, remote_offset);
   put.ack = static_cast<uint8_t>(ack);
   return park(put, ct, threshold);

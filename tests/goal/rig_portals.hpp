@@ -13,7 +13,7 @@
 
 namespace portunus::goal {
 
-// What a program may ask for, and not get.
+// The calls of a program that may fail.
 enum class Favour : uint8_t { repeat, guard, watch, append };
 
 struct RigPortals {
@@ -22,7 +22,7 @@ struct RigPortals {
   bool settles = true;              // a call does at once what it made ripe; else the next step does
   bool complete_unexpected = true;  // E1, else a message that comes early is counted and stays where it is
   bool guard = true;                // E6: failures release nothing
-  bool poison = true;               // E6: and are told to others
+  bool tells_failures = true;       // E6: and are told to others
   // ---- faults that are planted ----
   std::function<int(Command&, ptl_size_t& threshold)> parks;  // how often it is parked, whatever its caller thinks
   std::function<bool(Favour, ptl_me_t*)> grants;              // false: nothing comes of it; of an entry the description

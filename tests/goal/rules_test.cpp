@@ -37,13 +37,13 @@ TEST(Rules, HoldUpToTheirSizeAndRanks) {
 
 TEST(Rules, HoldWhereTheySay) {
   const Rule rule = parse_rules("alltoall any any bruck crowded node").front();
-  EXPECT_EQ(rule.where, (Where{Place::kNetwork | Place::kCrowded, Place::kCrowded}));
-  EXPECT_TRUE(rule.holds(Collective::alltoall, 1, 8, {Place::kCrowded}));
-  EXPECT_TRUE(rule.holds(Collective::alltoall, 1, 8, {Place::kCrowded | Place::kSeveral}));
+  EXPECT_EQ(rule.where, (Where{RankPlacement::kNetwork | RankPlacement::kCrowded, RankPlacement::kCrowded}));
+  EXPECT_TRUE(rule.holds(Collective::alltoall, 1, 8, {RankPlacement::kCrowded}));
+  EXPECT_TRUE(rule.holds(Collective::alltoall, 1, 8, {RankPlacement::kCrowded | RankPlacement::kSeveral}));
   EXPECT_FALSE(rule.holds(Collective::alltoall, 1, 8, {}));
-  EXPECT_FALSE(rule.holds(Collective::alltoall, 1, 8, {Place::kCrowded | Place::kNetwork}));
-  EXPECT_EQ(parse_rules("allreduce any any pipeline slow").front().where, (Where{Place::kSlow, Place::kSlow}));
-  EXPECT_EQ(parse_rules("allreduce any any ring fast").front().where, (Where{Place::kSlow, 0}));
+  EXPECT_FALSE(rule.holds(Collective::alltoall, 1, 8, {RankPlacement::kCrowded | RankPlacement::kNetwork}));
+  EXPECT_EQ(parse_rules("allreduce any any pipeline slow").front().where, (Where{RankPlacement::kSlow, RankPlacement::kSlow}));
+  EXPECT_EQ(parse_rules("allreduce any any ring fast").front().where, (Where{RankPlacement::kSlow, 0}));
 }
 
 TEST(Rules, AreRefusedWithTheirLineAndWhatToWrite) {
@@ -72,8 +72,8 @@ TEST(Rules, AreWrittenAsTheyAreRead) {
   for (const Rule& rule :
        {Rule{Collective::reduce_scatter, kAnySize, kAnyRanks, GOAL_RING}, Rule{Collective::bcast, 0, 1, GOAL_SCATTER_ALLGATHER},
         Rule{Collective::gather, 4097, 17, GOAL_LINEAR}, Rule{Collective::barrier, uint64_t{3} << 30, 2, GOAL_DISSEMINATION},
-        Rule{Collective::bcast, 7, 7, GOAL_LINEAR, {Place::kNetwork | Place::kSeveral, Place::kSeveral}},
-        Rule{Collective::bcast, 7, 7, GOAL_LINEAR, {Place::kSeveral | Place::kCrowded, Place::kCrowded}},
+        Rule{Collective::bcast, 7, 7, GOAL_LINEAR, {RankPlacement::kNetwork | RankPlacement::kSeveral, RankPlacement::kSeveral}},
+        Rule{Collective::bcast, 7, 7, GOAL_LINEAR, {RankPlacement::kSeveral | RankPlacement::kCrowded, RankPlacement::kCrowded}},
         Rule{Collective::bcast, uint64_t{5} << 50, kAnyRanks - 1, GOAL_LINEAR}}) {
     EXPECT_EQ(parse_rules(line_of(rule)), std::vector<Rule>{rule}) << line_of(rule);
   }

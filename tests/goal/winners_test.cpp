@@ -13,14 +13,14 @@ using goal::collectives::Collective;
 using goal::collectives::kAnySize;
 using goal::collectives::kCollectives;
 using goal::collectives::line_of;
-using goal::collectives::Place;
+using goal::collectives::RankPlacement;
 using goal::collectives::Rule;
 using goal::collectives::Where;
 
 constexpr double kMargin = 0.05;
-constexpr Where kHere{Place::kNetwork | Place::kCrowded, 0};  // where the points below are: on a node with cores for all
+constexpr Where kHere{RankPlacement::kNetwork | RankPlacement::kCrowded, 0};  // where the points below are: on a node with cores for all
 
-// Of allreduce: doubling, halving, ring.
+// Times of allreduce: doubling, halving, ring.
 Point point(uint64_t bytes, uint32_t ranks, std::vector<double> times, double doubt = 0) {
   const std::vector<double> doubts(times.size(), doubt);
   return {Collective::allreduce, bytes, ranks, {}, std::move(times), doubts};
@@ -75,13 +75,13 @@ TEST(Winners, SayNothingOfWhatWasNotMeasured) {
 
 TEST(Winners, HoldWhereTheyWereMeasured) {
   std::vector<Point> points = {point(8, 2, {1, 2, 3}), point(8, 4, {3, 2, 1})};
-  constexpr uint8_t kAll = Place::kNetwork | Place::kSeveral | Place::kCrowded;
+  constexpr uint8_t kAll = RankPlacement::kNetwork | RankPlacement::kSeveral | RankPlacement::kCrowded;
   points[1].place.facts = kAll;
   const std::vector<Rule> rules = {{Collective::allreduce, kAnySize, 2, GOAL_DOUBLING, kHere},
                                    {Collective::allreduce, kAnySize, 4, GOAL_RING, {kAll, kAll}}};
   EXPECT_EQ(rules_from(points, kMargin), rules);
-  points[1].place.facts = Place::kNetwork;
-  EXPECT_EQ(rules_from(points, kMargin).back().where, (Where{kAll, Place::kNetwork}));
+  points[1].place.facts = RankPlacement::kNetwork;
+  EXPECT_EQ(rules_from(points, kMargin).back().where, (Where{kAll, RankPlacement::kNetwork}));
 }
 
 // Whatever was measured: a rule for every point, that loses no more than the margin there.

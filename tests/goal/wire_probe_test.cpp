@@ -31,7 +31,7 @@ int main(int argc, char** argv) {
     }
     if (PtlxJobFence() != PTL_OK) return 1;
   }
-  // What was there is free again; and where it is somebody else's, the wire counts as a fast one, and it stays his.
+  // The portal table entry is free again; where it is somebody else's, the wire counts as a fast one, and it stays his.
   ptl_pt_index_t portal;
   good = PtlPTAlloc(ni, 0, PTL_EQ_NONE, 49, &portal) == PTL_OK && good;
   {

@@ -1,4 +1,4 @@
-/* What is started goes on by itself: after GOAL_Run no rank makes a call of any library until its result is there.
+/* A started schedule goes on by itself: after GOAL_Run no rank makes a call of any library until its result is there.
  *
  * Each repetition is an allreduce of LENGTH floats, so that both hosts send, receive and add. The program looks at the memory of the
  * result, and only at that; an engine that waits for a call lets it look for ever, which the caller's limit ends. */

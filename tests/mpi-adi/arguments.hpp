@@ -18,7 +18,7 @@ constexpr int MPI_ERR_SUCCESS = MPI_SUCCESS;  // for what lies between
     __LINE__, #call, MPI_ERR_##expected, [] { return call; } \
   }
 
-// What the calls are made with: valid unless it is said not to be.
+// The arguments of the calls: valid unless it is said not to be.
 namespace args {
 inline int buffer[64], other[64], ints[64], flag, index_;
 inline int ones[8] = {1, 1, 1, 1, 1, 1, 1, 1}, zeros[8];

@@ -62,5 +62,5 @@ inline int next_root(MPI_Comm comm) {
   return static_cast<int>((state >> 16) % static_cast<unsigned>(size_of(comm)));
 }
 
-// Where counts and displacements are arguments of their own.
+// The calls whose counts and displacements are arguments of their own.
 inline std::vector<int> each(int count, int ranks) { return std::vector<int>(static_cast<size_t>(ranks), count); }

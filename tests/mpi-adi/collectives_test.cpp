@@ -84,7 +84,7 @@ struct Uneven {
     }
     total = static_cast<size_t>(at);
   }
-  // What lies there when rank r's part came from rank r, or was given to it by `giver`; -1 in the gaps.
+  // The elements there when rank r's part came from rank r, or was given to it by `giver`; -1 in the gaps.
   std::vector<int> content(int giver = -1) const {
     std::vector<int> all(total, -1);
     for (int r = 0; r < ranks(); ++r) {

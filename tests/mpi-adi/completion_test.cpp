@@ -206,7 +206,7 @@ TEST(Generalized, RequestsCompleteWhenTheUserSaysSo) {
 }  // namespace
 }  // namespace completion_test
 
-// Who looks at a request without completing it finds the data there, with or without a status, and may let go of the request then.
+// A look at a request that does not complete it finds the data there, with or without a status, and may let go of the request then.
 TEST(Completion, ACollectiveThatIsSaidToBeDoneHasBroughtItsData) {
   for (int i = 0; i < 24; ++i) {
     int mine = rank() + i, sum = -1, flag = 0;

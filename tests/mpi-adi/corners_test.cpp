@@ -1,4 +1,4 @@
-// What is easily got wrong: objects freed while they are in use, nothing at all as an argument, order and room that nobody sees.
+// Corners that are easily got wrong: objects freed while they are in use, nothing at all as an argument, order and room that nobody sees.
 // Source: MPI-5.0, 3.6, 3.9, 6.9.2, 7.7.2, 12.3.4, 12.7.2, 13.2.
 #include <algorithm>
 #include <complex>

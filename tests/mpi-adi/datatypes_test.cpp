@@ -124,7 +124,7 @@ std::vector<int> numbers() {
   std::iota(all.begin(), all.end(), 1);
   return all;
 }
-// What `count` elements at the middle of `memory` are, one int after the other.
+// The values of `count` elements at the middle of `memory`, one int after the other.
 std::vector<int> expected(const Model& model, int count, const std::vector<int>& memory) {
   std::vector<int> values;
   for (int i = 0; i < count; ++i)

@@ -1,4 +1,4 @@
-// What is beside messages: the tool interface, handles as integers, buffers of communicators and sessions, old names; and as
+// Interfaces beside messages: the tool interface, handles as integers, buffers of communicators and sessions, old names; and as
 // many communicators as there can be. Source: MPI-5.0, 3.6, 7.4, 15.3, 20.4.
 #include <cstring>
 #include <set>
@@ -324,7 +324,7 @@ TEST(Environment, ProcessesCannotBeSpawnedNorJobsConnect) {
             MPI_ERR_SPAWN);
   for (int i = 0; i < 3; ++i) EXPECT_EQ(codes[i], MPI_ERR_SPAWN);
   EXPECT_EQ(codes[3], 77);
-  // What is wrong at the root alone is an error everywhere.
+  // A mistake of the root alone is an error everywhere.
   EXPECT_EQ(MPI_Comm_spawn("hello", MPI_ARGV_NULL, is_root ? -1 : 1, MPI_INFO_NULL, root, MPI_COMM_WORLD, &made, codes), MPI_ERR_ARG);
   EXPECT_EQ(MPI_Comm_connect(port, MPI_INFO_NULL, 0, MPI_COMM_SELF, &made), MPI_ERR_PORT);
   EXPECT_EQ(MPI_Comm_accept(port, MPI_INFO_NULL, 0, MPI_COMM_NULL, &made), MPI_ERR_COMM);

@@ -76,7 +76,7 @@ TEST(LargeCounts, BeyondWhatMemoryCanHoldAreRefused) {
   EXPECT_EQ(MPI_Send_c(&value, MPI_Count{1} << 60, MPI_INT, 0, 0, comm), MPI_ERR_COUNT);
 }
 
-// What a type was made of, and where its data lie, by both kinds of constructors.
+// The arguments that a type was made of, and where its data lie, by both kinds of constructors.
 TEST(LargeCounts, OfDatatypesMakeTheSameTypesAndAreToldApart) {
   const MPI_Count lengths[] = {2, 1}, places[] = {4, 0};
   const int narrow_lengths[] = {2, 1}, narrow_places[] = {4, 0};

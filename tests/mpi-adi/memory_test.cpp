@@ -15,7 +15,7 @@
 #include "tests/allocation_probe.hpp"
 
 namespace memory_test {
-// Of the calling thread alone: the engine's thread is another.
+// State of the calling thread alone: the engine's thread is another.
 thread_local bool armed = false, reached = false, refused = false;
 thread_local int before = 0;
 

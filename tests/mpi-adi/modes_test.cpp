@@ -152,7 +152,7 @@ TEST(Persistent, AnInactiveRequestIsCompleteWithAnEmptyStatus) {
   MPI_Request_free(&request);
 }
 
-// Of whatever length; and one that was received ends as usual.
+// A send of whatever length; and one that was received ends as usual.
 TEST(Cancel, ASendThatNobodyHasReceivedIsTakenBackAndNeverSeen) {
   for (const int count : {1, 1'000'000}) {
     std::vector<int> out(static_cast<size_t>(count), 7), in(out.size());

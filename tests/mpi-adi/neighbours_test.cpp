@@ -12,7 +12,7 @@ TEST(Neighbours, OfARingHearEachOtherInTheOrderOfTheDirections) {
     const int below = me(ring) == 0 && !periodic ? -1 : (me(ring) + n - 1) % n;
     const int above = me(ring) == n - 1 && !periodic ? -1 : (me(ring) + 1) % n;
     for (const Form form : kForms) {
-      // What goes down is seen by the one below as coming from above, also where both are the same rank.
+      // Data that go down are seen by the one below as coming from above, also where both are the same rank.
       const int out[2] = {me(ring) * 10 + 1, me(ring) * 10 + 2};
       int in[2] = {-1, -1};
       IN_FORM(form, ring, Neighbor_alltoall, neighbor_alltoall, out, 1, MPI_INT, in, 1, MPI_INT);

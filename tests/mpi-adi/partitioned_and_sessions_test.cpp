@@ -1,4 +1,4 @@
-// What came with MPI-4: messages whose partitions become ready one by one, and sessions. Source: MPI-5.0, 4, 11.3.
+// New in MPI-4: messages whose partitions become ready one by one, and sessions. Source: MPI-5.0, 4, 11.3.
 #include <cstdlib>
 #include <numeric>
 #include <string>

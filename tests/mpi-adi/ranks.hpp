@@ -31,7 +31,7 @@ inline int class_of(int error) {
 
 using Bytes = std::vector<unsigned char>;
 
-// What `source` sends as its message `number`.
+// The data that `source` sends as its message `number`.
 inline Bytes message(int source, int number, size_t size) {
   Bytes bytes(size);
   portunus::test::fill_from(static_cast<uint32_t>(source) * 2654435761u + static_cast<uint32_t>(number) * 40503u + 1, bytes.data(), size);
@@ -67,13 +67,13 @@ inline int count_of(const MPI_Status& status, MPI_Datatype type = MPI_BYTE) {
 }
 inline void barrier() { EXPECT_EQ(MPI_Barrier(MPI_COMM_WORLD), MPI_SUCCESS); }
 
-// Of each pair (0,1), (2,3) .. the other; -1: an odd one out.
+// The other one of each pair (0,1), (2,3) ..; -1: an odd one out.
 inline int partner() {
   const int other = rank() ^ 1;
   return other < ranks() ? other : -1;
 }
 
-// What this process has handed to a transport, from its start on.
+// The number of messages that this process has handed to a transport, from its start on.
 inline unsigned long long sends() {
   int provided, index, count;
   unsigned long long value = 0;

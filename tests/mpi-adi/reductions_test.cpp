@@ -112,7 +112,7 @@ TEST(Reductions, MinlocAndMaxlocNameTheLowestRankOfEqualValues) {
   }
 }
 
-// Of all kinds of pairs, and as many as go by each way; each rank has its part of the largest values, and all share some.
+// Reductions of all kinds of pairs, and of as many as go by each way; each rank has its part of the largest values, and all share some.
 template <class V, class I = int>
 void check_located(MPI_Datatype type) {
   struct Pair {

@@ -84,7 +84,7 @@ void add_all(void* in, void* inout, int* length, MPI_Datatype*) {
 }
 
 // Short ones are resident, long ones take a step in between, which whichever thread takes events makes.
-// Of blocking sends, too, several may be under way.
+// Several blocking sends may be under way, too.
 TEST_F(Threads, EachSendAndWaitForTheirReceivers) {
   constexpr int kRounds = 30, kBytes = 300'000;
   on_threads(3, [](int thread) {

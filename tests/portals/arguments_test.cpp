@@ -82,7 +82,7 @@ struct Arguments : Alone {
     ASSERT_EQ(PtlMEUnlink(stale_me), PTL_OK);
   }
 
-  // What is left is exactly what the set-up has left.
+  // Nothing is left but what the set-up has left.
   void expect_nothing_taken() {
     EXPECT_EQ(handle, kUnset);
     EXPECT_EQ(number, kUnset);

@@ -1,4 +1,5 @@
-// What an interface grants to who asks for it: copies by the call up to max_volatile_size, data in order up to max_waw_ordered_size.
+// Limits that an interface grants where they are asked for: copies by the call up to max_volatile_size, data in order up to
+// max_waw_ordered_size.
 #include "tests/portals/job.hpp"
 
 namespace portals_test {

@@ -32,7 +32,7 @@ bool legal(ptl_op_t op) {
   }
 }
 
-// What the table of the specification makes of target t, initiator data s and operand o.
+// The result by the specification's table of target t, initiator data s and operand o.
 template <class T>
 T outcome(ptl_op_t op, T t, T s, T o) {
   if (op == PTL_SUM) return static_cast<T>(t + s);

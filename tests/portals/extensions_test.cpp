@@ -151,7 +151,7 @@ TEST_F(Extensions, E10APutThatNobodyTookIsTakenBackOrExposedMemoryIsUnlinked) {
   EXPECT_EQ(PtlxPutWithdraw(md, &back), PTL_OK);  // there is none any more
   EXPECT_EQ(PtlxPutWithdraw(PTL_INVALID_HANDLE, &back), PTL_ARG_INVALID);
   fence();
-  // What was taken back is not there; what was not, is.
+  // Puts that were taken back are not there; others are.
   uint64_t in = 0;
   const ptl_handle_ct_t arrived = counter();
   ptl_me_t me = once(&in, sizeof in, 6, arrived, PTLX_ME_COMPLETE_UNEXPECTED);
@@ -242,7 +242,7 @@ TEST_F(Extensions, AStoreByAnotherThreadRingsWhoSleepsUntilMemoryChanges) {
       PtlxWait([](void* at) { return static_cast<int>(std::atomic_ref<uint64_t>(*static_cast<uint64_t*>(at)).load()); }, &word, kBit,
                PTL_TIME_FOREVER);
     });
-    // Where the kernel has no membarrier nobody sets a bit, and the sleeper looks by itself.
+    // Nobody sets a bit where the kernel has no membarrier; the sleeper looks by itself.
     for (int i = 0; i < 1'000'000 && !(watched.load() & kBit); ++i) sched_yield();
     std::atomic_ref<uint64_t>(word).store(1);
     if (watched.load() & kBit) PtlxNodeRing(&watch);
@@ -260,7 +260,7 @@ struct Polled {
 
   int look() {
     ++looks;
-    // What waits in a poller looks at none.
+    // A wait within a poller looks at none.
     if (waits_itself) PtlxWait([](void*) { return 0; }, nullptr, 0, 1);
     if (std::atomic_ref<uint64_t>(there).exchange(0) == 0) return 0;
     std::atomic_ref<uint64_t>(found).fetch_add(1);

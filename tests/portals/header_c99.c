@@ -37,7 +37,7 @@ static int is_return_code(int value)
     }
 }
 
-/* What became of an operation. */
+/* The result of an operation. */
 static int is_ni_fail(ptl_ni_fail_t value)
 {
     switch (value) {

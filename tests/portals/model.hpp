@@ -30,7 +30,7 @@ struct ModelEntry {
   bool linked = false, auto_unlinked = false;
 
   bool has(unsigned option) const { return (me.options & option) != 0; }
-  // Where byte `offset` lies.
+  // The address of byte `offset`.
   unsigned char* at(uint64_t offset) {
     if (!has(PTL_IOVEC)) return memory.data() + offset;
     for (const ptl_iovec_t& part : iovec) {

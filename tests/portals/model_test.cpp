@@ -196,7 +196,7 @@ struct RandomPrograms : Exchange {
     compare();
   }
 
-  // What the library has said since the last time, and has counted, is what the model says.
+  // Events and counts of the library since the last time are those of the model.
   void compare() {
     meet();
     if (receives() && !HasFailure()) {

@@ -29,7 +29,7 @@ namespace portals_test {
 class Peers {
  public:
   virtual ~Peers() = default;
-  // What each rank gave under this name, which is used once; values without spaces.
+  // The values that each rank gave under this name, which is used once; values without spaces.
   virtual std::vector<std::string> exchange(const std::string& name, const std::string& value) = 0;
   void meet(const std::string& name) { exchange(name, "here"); }
 

@@ -1,4 +1,4 @@
-// What the calls answer on a rank of a job; what a process alone can see is in the tests beside this one.
+// The answers of calls on a rank of a job; what a process alone can see is in the tests beside this one.
 #include "tests/portals/job.hpp"
 
 namespace portals_test {

@@ -37,7 +37,7 @@ struct Traffic {
     me.match_bits = kSum;
     ptl_handle_me_t handle;
     EXPECT_EQ(PtlMEAppend(ni, pt, &me, PTL_PRIORITY_LIST, nullptr, &handle), PTL_OK);
-    // What no entry expects yet lands here and is found by the append that comes later.
+    // A message that no entry expects yet lands here and is found by the append that comes later.
     me = Alone::any_me(spare.data(), sizeof spare, PTL_ME_OP_PUT | PTL_ME_EVENT_COMM_DISABLE | PTL_ME_EVENT_UNLINK_DISABLE);
     me.ignore_bits = ~uint64_t{0};
     EXPECT_EQ(PtlMEAppend(ni, pt, &me, PTL_OVERFLOW_LIST, nullptr, &handle), PTL_OK);
@@ -274,7 +274,7 @@ TEST(Threads, MayCallEverythingAtAnyTimeBetweenProcessesOfANode) {
   }
 }
 
-// Whoever steps the engine writes it: this thread, the sender's or the engine's.
+// The thread that steps the engine writes it: this thread, the sender's or the engine's.
 TEST(Threads, FindARecordWholeOnceTheySeeItsState) {
   ASSERT_EQ(PtlInit(), PTL_OK);
   ptl_handle_ni_t ni;

@@ -85,7 +85,7 @@ TEST(Alltoall, PieceIGoesToPeI) {
 
 constexpr size_t kElements = 5;
 
-// What the PEs give is small enough for every type.
+// Values of the PEs that are small enough for every type.
 template <class T>
 T given(int pe, size_t i) {
   return static_cast<T>((pe + static_cast<int>(i)) % 3 + 1);

@@ -7,7 +7,7 @@
 namespace heap_test {
 namespace {
 
-// Where the heap begins on this PE: the first block that is handed out while none is in use.
+// The begin of the heap on this PE: the first block that is handed out while none is in use.
 const char* heap_start() {
   static const char* const start = [] {
     char* first = static_cast<char*>(shmem_malloc(1));

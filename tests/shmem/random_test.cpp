@@ -22,7 +22,7 @@ struct Operation {
   unsigned char byte(size_t i) const { return static_cast<unsigned char>(first + i * 7); }
 };
 
-// What `writer` sends to `reader` in this phase.
+// The operations of `writer` towards `reader` in this phase.
 std::vector<Operation> drawn(unsigned phase, int writer, int reader) {
   std::mt19937 random(phase * 1009 + static_cast<unsigned>(writer * 31 + reader));
   const auto below = [&](unsigned n) { return random() % n; };

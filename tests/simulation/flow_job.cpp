@@ -23,7 +23,7 @@ FlowJob::FlowJob(uint64_t seed, Mutant mutant)
 }
 
 void FlowJob::set_up(uint32_t rank) {
-  // What appends bring for unexpected messages needs some room more; else there is one slot besides, for PT_DISABLED.
+  // Events of unexpected messages that appends bring need some room more; else there is one slot besides, for PT_DISABLED.
   constexpr uint64_t kRoomy[] = {4, 8, 16}, kTight[] = {3, 7, 15};
   Rank& mine = ranks_[rank];
   test::Node& node = world_.node(rank);
@@ -124,7 +124,7 @@ uint64_t FlowJob::act(uint32_t rank) {
       read(rank, UINT_MAX);
       if (mine.closed) open_again(rank);
       break;
-    // What an append brings itself is not subject to flow control: there must be room.
+    // An event that an append brings itself is not subject to flow control: there must be room.
     default:
       if (open < kMostReceives && (!mine.holds || drained(rank))) receive(rank);
   }
@@ -165,7 +165,7 @@ void FlowJob::reported(uint32_t rank, const ptl_event_t& event) {
   if (event.type == PTL_EVENT_AUTO_UNLINK && mine.tells_ends) return;
   if (event.type != PTL_EVENT_PUT && event.type != PTL_EVENT_ATOMIC)
     return net.violated("an event that nobody asked for: " + std::to_string(int{event.type}));
-  // What was held came before.
+  // A held message came before.
   if (mine.closed && (event.type == PTL_EVENT_ATOMIC || !mine.holds)) net.violated("a portal that is closed reports a message");
   auto* const receive = static_cast<Receive*>(event.user_ptr);
   if (event.type == PTL_EVENT_PUT) {
@@ -240,13 +240,13 @@ bool FlowJob::over(uint32_t rank) {
   Rank& mine = ranks_[rank];
   mine.over = mine.left == 0 && std::all_of(messages_.begin(), messages_.end(),
                                             [&](const Message& each) { return (each.from != rank && each.to != rank) || over(each); });
-  // Who has not begun yet may still send to it.
+  // A rank that has not begun yet may still send to it.
   for (uint32_t r = 0; r < world_.ranks(); ++r)
     if (world_.alive(r) && ranks_[r].left) return false;
   return mine.over;
 }
 
-// What nobody has waited for, of those that are gone.
+// Events that nobody has waited for, of ranks that are gone.
 void FlowJob::finish() {
   for (uint32_t r = 0; r < world_.ranks(); ++r) {
     if (!world_.alive(r)) continue;

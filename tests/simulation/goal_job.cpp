@@ -5,7 +5,7 @@
 #include <cstdlib>
 #include <utility>
 
-#include "engine/goal/poison.hpp"
+#include "engine/goal/failure_notice.hpp"
 #include "tests/goal/rig_portals.hpp"
 
 namespace portunus::simulation {
@@ -14,7 +14,7 @@ using goal::rig_portals;
 
 namespace {
 
-// Of match bits: how wide the number is of a message among those with its tag, and this number.
+// The layout of match bits: how wide the number is of a message among those with its tag, and this number.
 constexpr int kWidthAt = 32;
 uint64_t index_bits(uint64_t match_bits) {
   const uint64_t width = match_bits >> kWidthAt & 15;
@@ -25,7 +25,7 @@ constexpr uint64_t kMine = 4711;  // in memory that its program has taken back
 
 struct WaitsForEver {};
 
-bool is_poison(uint64_t match_bits) { return (match_bits & goal::kPoisonClass) == goal::kPoisonClass; }
+bool is_failure_notice(uint64_t match_bits) { return (match_bits & goal::kFailureNotice) == goal::kFailureNotice; }
 
 }  // namespace
 
@@ -51,11 +51,11 @@ GoalJob::~GoalJob() {
   rig_portals = {};
 }
 
-// What passes between the program and the engine.
+// Plants faults between the program and the engine.
 void GoalJob::plant() {
   Network& net = world_.net;
   rig_portals.parks = [&net](Command& command, ptl_size_t& threshold) {
-    if (is_poison(command.match_bits) && command.verb == Verb::put) return net.strikes(Mutant::poison_dropped, 3) ? 0 : 1;
+    if (is_failure_notice(command.match_bits) && command.verb == Verb::put) return net.strikes(Mutant::notice_dropped, 3) ? 0 : 1;
     if (command.verb == Verb::put && net.strikes(Mutant::send_misled, 8)) command.target.rank = net.draw(net.weather.ranks);
     if (threshold > 1 && net.strikes(Mutant::threshold_early, 8)) --threshold;
     if (net.strikes(Mutant::threshold_late, 8)) ++threshold;
@@ -69,7 +69,7 @@ void GoalJob::plant() {
       case goal::Favour::watch: return !net.strikes(Mutant::watch_forgotten, 2);
       case goal::Favour::append: break;
     }
-    if (is_poison(me->match_bits)) return !net.strikes(Mutant::poison_unheard, 3);
+    if (is_failure_notice(me->match_bits)) return !net.strikes(Mutant::notice_unheard, 3);
     if (net.strikes(Mutant::index_ignored, 4)) me->ignore_bits |= index_bits(me->match_bits);
     return true;
   };

@@ -42,7 +42,7 @@ class GoalJob final : public Actor {
     uint16_t context = 0;
     bool in_domain = false;
   };
-  // Of one rank and script.
+  // The copy of one rank and script.
   struct Copy {
     goal::Slots slots;
     std::unique_ptr<goal::LoadedProgram> program;

@@ -100,7 +100,7 @@ void Ledger::message_received(uint32_t at, const ptl_event_t& event) {
   if (!receive.operation) return net_.violated("a receive ends that no message matched");
   Operation& operation = *receive.operation;
   if (event.ni_fail_type != PTL_NI_OK) {
-    // Whoever lost its target takes back what was staged for it, which may be found before the loss of the sender is told.
+    // A rank that lost its target takes back what was staged for it, which may be found before the loss of the sender is told.
     if (!net_.pair(operation.from, at).lost && !net_.pair(at, operation.from).lost)
       violated(operation, "fails at its target, although its sender is there");
     receive.operation = nullptr;

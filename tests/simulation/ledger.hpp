@@ -74,7 +74,7 @@ class Ledger {
   void event(uint32_t at, const ptl_event_t& event);
 
   // ---- asked ----
-  // What must have ended and has not: a sentence, or nothing.
+  // An operation that must have ended and has not: a sentence, or nothing.
   std::string unfinished(const std::vector<bool>& alive) const;
   // Data are still as they came.
   void look_again() const;

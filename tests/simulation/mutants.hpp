@@ -9,7 +9,7 @@
 
 namespace portunus::simulation {
 
-// What a run is of.
+// The kind of a run.
 enum class Work : uint8_t { portals, goal, flow, mpi };
 inline constexpr std::array kWorkNames{"portals", "goal", "flow", "mpi"};
 inline constexpr size_t kWorks = kWorkNames.size();
@@ -48,8 +48,8 @@ inline constexpr size_t kWorks = kWorkNames.size();
   X(goal, rearm_forgotten, "one counter of a schedule does not count on in the next execution")  \
   X(goal, guard_forgotten, "a failure that one counter counts releases what waits there")        \
   X(goal, watch_forgotten, "a schedule does not watch one of its peers")                         \
-  X(goal, poison_dropped, "a schedule or domain does not tell one of the others of a failure")   \
-  X(goal, poison_unheard, "a schedule or domain has no entry for what it is told of failures")   \
+  X(goal, notice_dropped, "a schedule or domain does not tell one of the others of a failure")   \
+  X(goal, notice_unheard, "a schedule or domain has no entry for what it is told of failures")   \
   X(goal, receive_early, "a receive is posted while others use its memory")                      \
   X(goal, index_ignored, "a receive takes any message with its tag")                             \
   X(goal, send_misled, "a message of a schedule goes to the wrong rank")                         \
@@ -71,7 +71,7 @@ inline constexpr std::array kMutantTexts{
 #undef X
 };
 
-// What must be run to meet it.
+// The kind of run that meets it.
 inline constexpr std::array kMutantWorks{
 #define X(work, name, text) Work::work,
     PORTUNUS_MUTANTS(X)

@@ -23,7 +23,7 @@ namespace portunus::simulation {
 constexpr uint64_t kNever = ~uint64_t{0};
 constexpr uint64_t kMicrosecond = 1000, kMillisecond = 1'000'000;
 
-// What one run may meet.
+// The conditions that one run may meet.
 struct Weather {
   uint32_t ranks = 2;
   size_t eager = 1024;

@@ -260,7 +260,7 @@ void PortalsJob::ended(const Operation& operation, const ptl_event_t& event) {
   if (operation.kind == Kind::put) place.filled = true, place.content = operation.id, place.length = operation.length;
 }
 
-// What is still missing for everything to end; false: nothing.
+// Counts and posts what is still missing for everything to end; false: nothing.
 bool PortalsJob::drain() {
   bool more = false;
   for (uint32_t r = 0; r < world_.ranks(); ++r) {

@@ -14,13 +14,13 @@
 
 namespace portunus::simulation {
 
-// What a seed makes of a run.
+// The conditions of a run, by its seed.
 Weather draw_weather(uint64_t seed);
 
 // The program of all ranks.
 class Actor {
  public:
-  // What a rank does at its time; returns when it wants to be called again, or kNever. Whoever calls the engine wakes it.
+  // The act of a rank at its time; returns when it wants to be called again, or kNever. Whoever calls the engine wakes it.
   virtual uint64_t act(uint32_t rank) = 0;
   // After each step of the rank's engine.
   virtual void stepped(uint32_t rank) = 0;

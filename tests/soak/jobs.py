@@ -133,4 +133,4 @@ class Programs:
         return [self.ptlrun, "-n", "2", self.path("bench/apps/mpi/halo"), "--steps", "1000000000", "--rows", "1024", "--columns", "1024"]
 
     def mitigating(self):
-        return ["-n", str(self.chance.randint(3, 5)), self.path("tests/mpi-adi/mpi_mitigation"), str(self.chance.randint(1, 10**6))]
+        return ["-n", str(self.chance.randint(3, 5)), self.path("tests/mpi-adi/mpi_ulfm"), str(self.chance.randint(1, 10**6))]

@@ -59,7 +59,7 @@ class GraphRunner {
   }
 
  private:
-  // What comes together in a receive: its prerequisites and its message.
+  // The two that come together in a receive: its prerequisites and its message.
   void meet(uint32_t n, uint32_t rounds, std::vector<uint32_t>& ready) {
     rounds_[n] = std::max(rounds_[n], rounds);
     if (--open_[n] == 0) ready.push_back(n);

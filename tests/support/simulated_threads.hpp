@@ -42,7 +42,7 @@ inline uint32_t perform(const Op& op) {
   return (*replay.results)[replay.next++];
 }
 
-// What is taken out of the code that is walked.
+// Guards that are taken out of the code that is walked.
 inline uint64_t taken_out = 0;  // a bit for each Guard
 constexpr uint64_t bit_of(Guard guard) { return uint64_t{1} << static_cast<unsigned>(guard); }
 
@@ -132,7 +132,7 @@ struct Memory {
     uint8_t where_;
     bool relaxed_ = false;
   };
-  // What only the holder of the baton uses.
+  // Memory that only the holder of the baton uses.
   template <class T>
   class Held {
    public:

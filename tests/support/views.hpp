@@ -127,7 +127,7 @@ class Views {
     join(fences_, known.now);
     known.now = known.read = known.released = fences_;
   }
-  // Whoever wrote something knows it, so all know everything; also what threads wrote that have ended.
+  // A thread that wrote something knows it, so all know everything; also what threads wrote that have ended.
   void fence_all() {
     for (size_t where = 0; where < kLocations; ++where)
       fences_[where] = static_cast<uint8_t>(std::max<size_t>(history_of(where).size(), 1) - 1);

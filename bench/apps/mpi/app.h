@@ -75,7 +75,7 @@ static inline uint64_t app_random(uint64_t place) {
     return z ^ (z >> 31);
 }
 
-/* Of `all` things, how many this rank has, and where they begin. */
+/* This rank's share of `all` things: how many it has, and where they begin. */
 static inline long app_share(long all, long *first) {
     *first = all * me / ranks;
     return all * (me + 1) / ranks - *first;

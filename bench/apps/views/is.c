@@ -26,7 +26,7 @@ static int next_key(void) {
     for (int i = 0; i < 3; ++i) x += random_46();
     return (int)((double)(range / 4) * x);
 }
-/* What NPB changes before round 1, 2 .. */
+/* Changes that NPB makes before round 1, 2 .. */
 static void change(int *key, int round) {
     key[round] = round;
     key[round + MOST_ROUNDS] = (int)range - round;

@@ -1,4 +1,4 @@
-/* What the overlap programs share, whatever library runs the operations: a calibrated work loop, and what one point measures.
+/* Shared by the overlap programs, whatever library runs the operations: a calibrated work loop, and what one point measures.
  *
  * A library gives a `struct operation` whose start and wait run it once; between them nothing of the library is called.
  * All times are in microseconds: of each repetition that of the slowest rank; of these the one that a tenth of them beat, because

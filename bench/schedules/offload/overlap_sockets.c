@@ -1,4 +1,4 @@
-/* What the kernel hides by itself, as a yardstick: the data of an operation of two processes, one way or both, written to a TCP
+/* The yardstick: how much the kernel hides by itself: the data of an operation of two processes, one way or both, written to a TCP
  * socket whose buffers hold all of them, and read from it (measured.h). No library; nothing is added up. What is missing here
  * to an overlap of 1 is what the link itself takes from the processors: timers, packets, copies. */
 #include "measured.h"

@@ -1,4 +1,4 @@
-/* What the paper on ESPGOAL says of offloaded schedules, measured one statement at a time. Each line: statement id=.. and figures.
+/* The statements of the paper on ESPGOAL about offloaded schedules, measured one statement at a time. Each line: statement id=.. and figures.
  *
  *   F4a  two ranks: a round trip through messages that the other side's engine answers: while its application waits in a call (and
  *        so steps the engine itself), or sleeps (and the engine's thread must, spinning or woken)

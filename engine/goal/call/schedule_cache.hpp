@@ -32,7 +32,7 @@ class ScheduleCache {
   static constexpr unsigned kTurns = 8, kShapes = 64;
   static constexpr uint32_t kTags = kTurns * kShapes;
 
-  // What a place holds now and held before, of which some is still under way.
+  // The schedule that a place holds now, and those that it held before and of which runs are still pending.
   struct Place {
     std::shared_ptr<Resident> now;
     std::vector<std::shared_ptr<Resident>> before;
@@ -40,7 +40,7 @@ class ScheduleCache {
     uint8_t epoch = 0;  // of the next run, whatever its shape
   };
 
-  // Where the next run of such a call belongs. The caller puts there what it makes (replace), unless it can use what is
+  // The place of the next run of such a call. The caller puts there what it makes (replace), unless it can use what is
   // there, and counts the run in `epoch`. `turns`: over so many places, if runs may be under way at the same time; else 1.
   Place& place_of(const Key& key, unsigned turns) {
     Shape& shape = shape_of(key);
@@ -75,7 +75,7 @@ class ScheduleCache {
     [[nodiscard]] bool is(const Key& other) const { return last_use > 0 && key == other; }
   };
 
-  // Where it is, or where it goes: to a free place, or to that which was not used for longest. Epochs go on there.
+  // The shape with this key, or a place for it: a free one, or to that which was not used for longest. Epochs go on there.
   Shape& shape_of(const Key& key) {
     if (shapes_[last_] && shapes_[last_]->is(key)) [[likely]]
       return *shapes_[last_];

@@ -73,7 +73,7 @@ bool goal_started::give_up() {
     return true;
   }
   if (on_node == nullptr) return false;
-  const std::lock_guard held(node::UnderWay::instance().lock);
+  const std::lock_guard held(node::PendingRuns::instance().lock);
   if (on_node->owner == nullptr) return false;
   on_node->owner->remove(*on_node);
   on_node->owner = nullptr;

@@ -1,7 +1,7 @@
 // started.hpp: calls that go on by themselves, and how their users learn that they have ended.
 //
-// Calls through memory tell their ends by themselves (node/under_way.hpp). Schedules that are under way stand in one list, which a poller
-// looks through (PtlxPollerAdd): an end shows in a word of each.
+// Calls through memory tell their ends by themselves (node/pending_runs.hpp). Schedules that are under way stand in one list, which a
+// poller looks through (PtlxPollerAdd): an end shows in a word of each.
 //
 // Thread: of one object one at a time, except that any thread that waits may find that it has ended. The list has a lock, which nobody
 // waits under. Invariants: an object is in the list exactly from its start until its end is told, or it is given up.
@@ -13,7 +13,7 @@
 #include <vector>
 
 #include "engine/goal/call/execution.hpp"
-#include "engine/goal/node/under_way.hpp"
+#include "engine/goal/node/pending_runs.hpp"
 
 struct goal_started {
   GOAL_Call call;

@@ -1,4 +1,4 @@
-// What each collective offers: see algorithms.hpp.
+// The algorithms that each collective offers: see algorithms.hpp.
 //
 // Thread: any; pure.
 #include "engine/goal/collectives/algorithms.hpp"

@@ -27,7 +27,7 @@ void allgather_doubling(Script& script, const Team& team, Memory buffer, const C
   }
 }
 
-// What is known so far lies in scratchpad, counted from this rank on; in the end it goes to its places.
+// The parts known so far lie in scratchpad, counted from this rank on; in the end they go to their places.
 void allgather_bruck(Script& script, const Team& team, Memory from, std::span<const Piece> pieces) {
   const uint32_t size = team.size;
   const auto piece = [&](uint32_t i) { return pieces[(team.rank + i) % size]; };

@@ -21,18 +21,18 @@ void unfold(Script& script, const Team& team, const Reduction& r) {
 
 }  // namespace
 
-// The sum moves from one landing place to the next, so that no step waits until the message of the step before has left.
+// The sum moves from one buffers place to the next, so that no step waits until the message of the step before has left.
 void allreduce_doubling(Script& script, const Team& team, const Reduction& r) {
   const Reduction both = fold_in(script, team, r, r.to);
   if (team.stays()) {
     const Team core = team.core();
     if (core.size == 1) script.copy(r.to, both.from, r.bytes());
     const auto rounds = static_cast<uint32_t>(std::bit_width(core.size)) - 1;
-    const Landing landing(script, r.bytes(), std::max(rounds, 1u));
+    const ReceiveBuffers buffers(script, r.bytes(), std::max(rounds, 1u));
     Memory sum = both.from;
     for (uint32_t round = 0; round < rounds; ++round) {
       const uint32_t partner = core.rank ^ 1u << round;
-      const Memory arrived = landing.slot(round), next = round + 1 == rounds ? r.to : arrived;
+      const Memory arrived = buffers.slot(round), next = round + 1 == rounds ? r.to : arrived;
       script.send(sum, r.bytes(), core.peer(partner));
       script.recv(arrived, r.bytes(), core.peer(partner));
       const bool mine_first = core.rank < partner;

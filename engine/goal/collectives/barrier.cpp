@@ -11,8 +11,8 @@ namespace portunus::goal::collectives {
 
 namespace {
 
-// What must have happened before this rank may say anything more.
-struct Gate {
+// The events that must have happened before this rank may say anything more.
+struct Arrival {
   std::vector<VertexId> ended;
   VertexId started = kNoVertex;
   void hold(Script& script, VertexId v) const {
@@ -23,26 +23,27 @@ struct Gate {
 
 // A signal of round k must follow the arrivals of all rounds before, not of the last one alone. That the signal of round
 // k-1 has started says so of the rounds before k-1.
-Gate disseminate(Script& script, const Team& team, Gate gate) {
+Arrival disseminate(Script& script, const Team& team, Arrival arrival) {
   for (uint32_t distance = 1; distance < team.size; distance *= 2) {
     const VertexId out = script.send_signal(team.peer((team.rank + distance) % team.size));
     const VertexId in = script.recv_signal(team.peer((team.rank + team.size - distance) % team.size));
-    gate.hold(script, out);
-    gate = {{in}, out};
+    arrival.hold(script, out);
+    arrival = {{in}, out};
   }
-  return gate;
+  return arrival;
 }
 
-Gate arrive(Script& script, const Team& team) {
-  Gate gate;
-  each_child_ascending(team.rank, team.size, [&](uint32_t child, uint32_t) { gate.ended.push_back(script.recv_signal(team.peer(child))); });
-  if (team.rank > 0) gate.hold(script, script.send_signal(team.peer(parent(team.rank))));
-  return gate;
+Arrival arrive(Script& script, const Team& team) {
+  Arrival arrival;
+  each_child_ascending(team.rank, team.size,
+                       [&](uint32_t child, uint32_t) { arrival.ended.push_back(script.recv_signal(team.peer(child))); });
+  if (team.rank > 0) arrival.hold(script, script.send_signal(team.peer(parent(team.rank))));
+  return arrival;
 }
 
-void release(Script& script, const Team& team, Gate gate) {
-  if (team.rank > 0) gate = {{script.recv_signal(team.peer(parent(team.rank)))}};
-  each_child(team.rank, team.size, [&](uint32_t child, uint32_t) { gate.hold(script, script.send_signal(team.peer(child))); });
+void release(Script& script, const Team& team, Arrival arrival) {
+  if (team.rank > 0) arrival = {{script.recv_signal(team.peer(parent(team.rank)))}};
+  each_child(team.rank, team.size, [&](uint32_t child, uint32_t) { arrival.hold(script, script.send_signal(team.peer(child))); });
 }
 
 }  // namespace
@@ -53,9 +54,9 @@ void barrier(Script& script, const Team& team, const Choices& choices) {
 }
 
 void barrier(Script& script, const Levels& levels, const Choices&) {
-  Gate gate = arrive(script, levels.node());
-  if (levels.leads()) gate = disseminate(script, levels.leaders(), std::move(gate));
-  release(script, levels.node(), std::move(gate));
+  Arrival arrival = arrive(script, levels.node());
+  if (levels.leads()) arrival = disseminate(script, levels.leaders(), std::move(arrival));
+  release(script, levels.node(), std::move(arrival));
 }
 
 }  // namespace portunus::goal::collectives

@@ -17,15 +17,16 @@ namespace {
 constexpr uint64_t kKiB = 1024;
 
 constexpr Where several_and(int asked, int there) {
-  return {static_cast<uint8_t>(Place::kSeveral | asked), static_cast<uint8_t>(Place::kSeveral | there)};
+  return {static_cast<uint8_t>(RankPlacement::kSeveral | asked), static_cast<uint8_t>(RankPlacement::kSeveral | there)};
 }
-constexpr Where kCrowded = several_and(Place::kCrowded, Place::kCrowded);
-constexpr Where kCrowdedOnNode = several_and(Place::kCrowded | Place::kNetwork, Place::kCrowded);
-constexpr Where kCrowdedNetwork = several_and(Place::kCrowded | Place::kNetwork, Place::kCrowded | Place::kNetwork);
-constexpr Where kSlowWire = {Place::kSlow, Place::kSlow};
-constexpr Where kNetworkWithinNode = several_and(Place::kNetwork, Place::kNetwork);
+constexpr Where kCrowded = several_and(RankPlacement::kCrowded, RankPlacement::kCrowded);
+constexpr Where kCrowdedOnNode = several_and(RankPlacement::kCrowded | RankPlacement::kNetwork, RankPlacement::kCrowded);
+constexpr Where kCrowdedNetwork =
+    several_and(RankPlacement::kCrowded | RankPlacement::kNetwork, RankPlacement::kCrowded | RankPlacement::kNetwork);
+constexpr Where kSlowWire = {RankPlacement::kSlow, RankPlacement::kSlow};
+constexpr Where kNetworkWithinNode = several_and(RankPlacement::kNetwork, RankPlacement::kNetwork);
 
-// What is used: of each collective the first line that holds. Those for crowded ranks were measured with up to 8 on 2 cores: there what
+// The table in use: of each collective the first line that holds. Those for crowded ranks were measured with up to 8 on 2 cores: there what
 // counts is how often ranks take turns, not how much goes on at a time.
 constexpr Rule kRules[] = {
     {Collective::barrier, kAnySize, kAnyRanks, GOAL_DISSEMINATION},

@@ -21,7 +21,7 @@ struct Choice {
 
 class Choices {
  public:
-  // What the environment says for the whole job. Throws as parse().
+  // The choices that the environment makes for the whole job. Throws as parse().
   static const Choices& environment();
   static constexpr const char* kVariable = "PTL_COLLECTIVES";
   // Algorithms by name, a file of rules (rules.hpp), and whether nodes come first, as in "allreduce=ring,file=/etc/rules,nodes=off". A
@@ -31,9 +31,9 @@ class Choices {
   // Uses `algorithm` for this collective, whatever the size. False if it has no such algorithm; GOAL_AUTO: as the table says.
   [[nodiscard]] bool force(Collective collective, Algorithm algorithm);
 
-  // Where the ranks are: all together, those of a node among themselves, and one of each node.
+  // The placement of the ranks: all together, those of a node among themselves, and one of each node.
   struct Places {
-    Place all, within, between;
+    RankPlacement all, within, between;
   };
   void take_place(const Places& places) { places_ = places; }
   // The same for ranks of one node, and for one of each node: the two levels of levels.hpp.
@@ -46,7 +46,7 @@ class Choices {
   [[nodiscard]] bool nodes_first() const { return nodes_first_; }
 
  private:
-  [[nodiscard]] Choices at(Place place) const {
+  [[nodiscard]] Choices at(RankPlacement place) const {
     Choices there = *this;
     there.places_ = {place, place, place};
     return there;

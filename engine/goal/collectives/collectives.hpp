@@ -25,7 +25,7 @@
 
 namespace portunus::goal::collectives {
 
-// What is combined: `count` elements here, on every rank.
+// The vectors that are combined: `count` elements here, on every rank.
 struct Reduction {
   Memory from{}, to{};
   uint64_t count = 0;
@@ -57,7 +57,7 @@ void allgather(Script& script, const Team& team, Memory from, Memory to, uint64_
 void allgatherv(Script& script, const Team& team, Memory from, std::span<const Piece> pieces, const Choices& choices);
 // `bytes` to each rank.
 void alltoall(Script& script, const Team& team, Memory from, Memory to, uint64_t bytes, const Choices& choices);
-// What goes to each rank, and where what comes from each rank goes. They may be the same pieces.
+// `out`: the piece for each rank; `in`: the place of the piece from each rank. They may be the same pieces.
 void alltoallv(Script& script, const Team& team, std::span<const Piece> out, std::span<const Piece> in);
 
 // One edge of any graph, seen from one of its ends. Several edges between two ranks that have the same tag meet in the

@@ -1,4 +1,4 @@
-// Who must wait for whom, found from the memory that operations read and write.
+// Dependencies between operations, found from the memory that operations read and write.
 //
 // Operations are told in the order of a sequential program. Each one must wait for the last writer of what it reads or
 // writes, and for those who have read since what it writes; nothing else.

@@ -55,9 +55,9 @@ class Cuts {
 
 // A few pieces of scratchpad where messages land in turn: as many as there are messages when they are small, so that
 // none waits for another; two when they are large.
-class Landing {
+class ReceiveBuffers {
  public:
-  Landing(Script& script, uint64_t bytes, uint32_t messages)
+  ReceiveBuffers(Script& script, uint64_t bytes, uint32_t messages)
       : stride_((bytes + 63) / 64 * 64),
         slots_(bytes <= kSmall ? messages : std::min(messages, 2u)),
         base_(script.scratch(stride_ * slots_)) {}

@@ -16,10 +16,10 @@ void reduce_binomial(Script& script, const Team& whole, uint32_t root, const Red
   Memory sum = r.from;
   if (children > 0) {
     const Memory next = is_root ? r.to : script.scratch(r.bytes());
-    const Landing landing(script, r.bytes(), children);
+    const ReceiveBuffers buffers(script, r.bytes(), children);
     uint32_t i = 0;
     each_child_ascending(team.rank, team.size, [&](uint32_t child, uint32_t) {
-      const Memory arrived = landing.slot(i++);
+      const Memory arrived = buffers.slot(i++);
       script.recv(arrived, r.bytes(), team.peer(child));
       script.combine(r.element, next, sum, arrived, r.count);
       sum = next;

@@ -35,13 +35,13 @@ void halve(Script& script, const Team& core, Memory from, Memory sum, const Cuts
     if (core.rank & half) at += half;
     most = std::max(most, cuts.count(at, at + half));
   }
-  const Landing landing(script, most * element.width(), static_cast<uint32_t>(std::bit_width(core.size)) - 1);
+  const ReceiveBuffers buffers(script, most * element.width(), static_cast<uint32_t>(std::bit_width(core.size)) - 1);
   uint32_t round = 0;
   for (uint32_t half = core.size / 2; half > 0; half /= 2, ++round) {
     const bool keep_upper = (core.rank & half) != 0;
     const uint32_t partner = core.rank ^ half, kept = first + (keep_upper ? half : 0), given = first + (keep_upper ? 0 : half);
     const uint64_t at = cuts.begin(kept) * element.width(), count = cuts.count(kept, kept + half);
-    const Memory arrived = landing.slot(round);
+    const Memory arrived = buffers.slot(round);
     script.send(from + cuts.begin(given) * element.width(), cuts.count(given, given + half) * element.width(), core.peer(partner));
     script.recv(arrived, count * element.width(), core.peer(partner));
     script.combine(element, sum + at, keep_upper ? arrived : from + at, keep_upper ? from + at : arrived, count);
@@ -82,14 +82,14 @@ void reduce_scatter_ring(Script& script, const Team& team, const Reduction& r, c
   }
   uint64_t most = 0;
   for (uint32_t i = 0; i < size; ++i) most = std::max(most, cuts.count(i));
-  const Landing landing(script, most * width, size - 1);
+  const ReceiveBuffers buffers(script, most * width, size - 1);
   // An element-wise operation may write what it reads, but not something that reaches into it.
   const uint64_t kept = cuts.count(team.rank) * width;
   const bool shifted = !(r.to == own) && overlap(r.to, kept, own, kept);
   Memory passing = r.from + cuts.begin((team.rank + size - 1) % size) * width;
   for (uint32_t step = 1; step < size; ++step) {
     const uint32_t out = (team.rank + size - step) % size, in = (team.rank + 2 * size - step - 1) % size;
-    const Memory arrived = landing.slot(step - 1);
+    const Memory arrived = buffers.slot(step - 1);
     script.send(passing, cuts.count(out) * width, right);
     script.recv(arrived, cuts.count(in) * width, left);
     const bool last = step + 1 == size;

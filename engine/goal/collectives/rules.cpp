@@ -25,13 +25,13 @@ constexpr char kSpaces[] = " \t\r";
 constexpr std::string_view kUnits = "kmg";
 
 struct Words {
-  Place::Fact fact;
+  RankPlacement::Fact fact;
   std::string_view no, yes;
 };
-constexpr Words kFacts[] = {{Place::kNetwork, "node", "network"},
-                            {Place::kSeveral, "single", "several"},
-                            {Place::kCrowded, "uncrowded", "crowded"},
-                            {Place::kSlow, "fast", "slow"}};
+constexpr Words kFacts[] = {{RankPlacement::kNetwork, "node", "network"},
+                            {RankPlacement::kSeveral, "single", "several"},
+                            {RankPlacement::kCrowded, "uncrowded", "crowded"},
+                            {RankPlacement::kSlow, "fast", "slow"}};
 
 // A line as it can be shown: a file that was named by mistake may hold anything.
 std::string shown(std::string_view line) {
@@ -120,7 +120,7 @@ Rule rule_of(const std::vector<std::string_view>& words, size_t line_number, std
   return {*collective, *bytes, *most, *algorithm, where};
 }
 
-// What is open once.
+// A file that is open once.
 class OpenFile {
  public:
   explicit OpenFile(int number) : number_(number) {}

@@ -5,9 +5,9 @@
 //     allreduce  8k   any  doubling    # vectors of up to 8 KiB, any number of ranks
 //     allreduce  any  16   ring        # longer ones of up to 16 ranks
 //
-// that is the collective, up to how many bytes (as algorithms.hpp counts them; k, m and g are powers of 1024) and up to how many ranks
-// it holds, and the algorithm. More words say where it holds (place.hpp): node or network, single or several, uncrowded or crowded, fast or
-// slow. Of each collective the first line that holds is used; what no line covers is as the built-in table says.
+// that is the collective, up to how many bytes (as algorithms.hpp counts them; k, m and g are powers of 1024) and up to how many ranks it
+// holds, and the algorithm. More words say where it holds (rank_placement.hpp): node or network, single or several, uncrowded or crowded,
+// fast or slow. Of each collective the first line that holds is used; what no line covers is as the built-in table says.
 //
 // Thread: any; pure but for read_rules, which reads a file.
 #pragma once
@@ -18,7 +18,7 @@
 #include <vector>
 
 #include "engine/goal/collectives/algorithms.hpp"
-#include "engine/goal/collectives/place.hpp"
+#include "engine/goal/collectives/rank_placement.hpp"
 
 namespace portunus::goal::collectives {
 
@@ -32,7 +32,7 @@ struct Rule {
   Algorithm algorithm;
   Where where = {};
 
-  [[nodiscard]] bool holds(Collective which, uint64_t bytes, uint32_t ranks, Place place) const {
+  [[nodiscard]] bool holds(Collective which, uint64_t bytes, uint32_t ranks, RankPlacement place) const {
     return which == collective && bytes <= up_to_bytes && ranks <= up_to_ranks && where.holds(place);
   }
   bool operator==(const Rule&) const = default;

@@ -12,7 +12,7 @@ namespace {
 // out of the result, the result is gathered beside it.
 void prefix(Script& script, const Team& team, const Reduction& r, bool with_own) {
   const uint32_t rank = team.rank;
-  const Landing landing(script, r.bytes(), static_cast<uint32_t>(std::bit_width(rank)));
+  const ReceiveBuffers buffers(script, r.bytes(), static_cast<uint32_t>(std::bit_width(rank)));
   Memory sum = r.from;
   if (rank == 0 && with_own) script.copy(r.to, r.from, r.bytes());
   if (rank > 0 && !with_own && r.to == r.from) {  // the first result comes before the last use of the own part
@@ -23,7 +23,7 @@ void prefix(Script& script, const Team& team, const Reduction& r, bool with_own)
   for (uint32_t distance = 1; distance < team.size; distance *= 2, ++round) {
     if (rank + distance < team.size) script.send(sum, r.bytes(), team.peer(rank + distance));
     if (rank < distance) continue;
-    const Memory arrived = landing.slot(round);
+    const Memory arrived = buffers.slot(round);
     script.recv(arrived, r.bytes(), team.peer(rank - distance));
     if (!with_own && round == 0) script.copy(r.to, arrived, r.bytes());
     else if (!with_own) script.combine(r.element, r.to, arrived, r.to, r.count);

@@ -1,4 +1,4 @@
-// What one rank does in a collective, written as a sequential program: send, receive, combine.
+// The part of one rank in a collective, written as a sequential program: send, receive, combine.
 //
 // From the memory of the steps follows which of them must wait for which; steps that share nothing run at once. So one
 // buffer may be input and output, and nothing is overwritten before it was read, whatever the algorithm. Where order

@@ -2,9 +2,9 @@
 //
 //     way     waits   a rank's work                     for
 //     slots     1     all contributions, by everybody   up to 1008 bytes of each rank
-//     rooms     1     what it gets                      the rest that only moves data, piece by piece
-//     rooms     1     all contributions, by everybody   reductions where another wait costs more than the work that it saves
-//     rooms     2     1/n of the vector, then its copy  the other reductions
+//     buffers     1     what it gets                      the rest that only moves data, piece by piece
+//     buffers     1     all contributions, by everybody   reductions where another wait costs more than the work that it saves
+//     buffers     2     1/n of the vector, then its copy  the other reductions
 //
 // A wait costs a round through all ranks where these outnumber the cores (a microsecond or two each), and a cache line or
 // two else; bytes are copied at some 10 GB/s and combined at half of that. The limits follow from these numbers; bench/compare has the
@@ -43,9 +43,9 @@ inline bool takes_when_looking(GOAL_Call_kind kind, size_t bytes, size_t size, b
 }
 
 // Whether each rank combines a part of a vector of so many bytes, rather than whoever gets the result all of it.
-inline bool in_parts(GOAL_Call_kind kind, size_t bytes, size_t size, bool crowded) {
+inline bool is_partial(GOAL_Call_kind kind, size_t bytes, size_t size, bool crowded) {
   if (size < 3) return false;  // nothing is saved
-  // What is saved: the work on all but one's own part, by all ranks (or the root) one after the other where cores are few.
+  // The work that is saved: that on all but one's own part, by all ranks (or the root) one after the other where cores are few.
   const size_t saved = kind == GOAL_CALL_ALLREDUCE ? bytes * (size - 2) : bytes * (size - 1) / 2;
   return saved > (crowded ? size_t{16} * 1024 : size_t{8} * 1024);
 }

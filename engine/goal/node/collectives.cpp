@@ -22,19 +22,19 @@ namespace {
 constexpr size_t kMostRanks = 128;
 constexpr unsigned kCallsPerStep = 32;
 constexpr unsigned kEarlyCalls = 4;  // a group that is used less is not worth any memory
-// Of all groups of a process: many groups must not fill the node's shared memory.
+// The most memory of all groups of a process: many groups must not fill the node's shared memory.
 constexpr size_t kMostMemory = size_t{48} << 20;
 std::atomic<size_t> memory_in_use{0};
 
-constexpr uint32_t kSlotsTag = kTags, kRoomsTag = kTags + 1, kMiddleTag = kTags + 2, kLongTag = kTags + 3;
+constexpr uint32_t kSlotsTag = kTags, kBuffersTag = kTags + 1, kMiddleTag = kTags + 2, kLongTag = kTags + 3;
 
 // Slots for started collectives that are not short: 1 MiB a rank, less where many share a node; and more where few do, so that what
 // lay in a slot has left the caches of both cores when it is written again (engine/transport/README.md). What is not long has slots of
 // its own, few and small enough to stay in the caches.
 constexpr size_t kStartedSlots = 4, kMostLong = 256 * 1024, kMiddle = 16 * 1024, kLeastLong = 2048;
 size_t long_slots(size_t size) { return size == 2 ? 16 : size <= 4 ? 8 : kStartedSlots; }
-size_t long_room(size_t size) { return std::clamp((size_t{4} << 20) / kStartedSlots / size / 64 * 64, kLeastLong, kMostLong) + 48; }
-size_t middle_room(size_t size) { return std::min(kMiddle + 48, long_room(size)); }
+size_t long_buffer(size_t size) { return std::clamp((size_t{4} << 20) / kStartedSlots / size / 64 * 64, kLeastLong, kMostLong) + 48; }
+size_t middle_buffer(size_t size) { return std::min(kMiddle + 48, long_buffer(size)); }
 
 bool is_reduction(GOAL_Call_kind kind) { return kind >= GOAL_CALL_REDUCE && kind <= GOAL_CALL_EXSCAN; }
 
@@ -46,7 +46,7 @@ bool is_collective_of_one_root(GOAL_Call_kind kind) {
          kind == GOAL_CALL_GATHERV || kind == GOAL_CALL_SCATTERV;
 }
 
-// What all ranks must say of a call, apart from its size.
+// The facts of a call that all ranks must agree on, apart from its size.
 uint64_t digest(const GOAL_Call& call) {
   uint64_t what = static_cast<uint64_t>(call.kind);
   if (is_collective_of_one_root(call.kind)) what |= uint64_t{static_cast<uint32_t>(call.root)} << 32;
@@ -75,22 +75,22 @@ Collectives::Collectives(const GOAL_Group& group, unsigned context, GOAL_Domain 
       context_(context),
       abort_(abort),
       waiting_(domain, abort),
-      short_(rank_, size_, kShortRoom, kShortSlots, kShortSlots, kSlotsTag),
-      middle_(rank_, size_, middle_room(size_), kStartedSlots, kStartedSlots, kMiddleTag),
-      long_(rank_, size_, long_room(size_), long_slots(size_), kStartedSlots, kLongTag),
-      rooms_(rank_, size_, waiting_),
-      for_rooms_{kRoomsTag} {
+      short_(rank_, size_, kShortBuffer, kShortSlots, kShortSlots, kSlotsTag),
+      middle_(rank_, size_, middle_buffer(size_), kStartedSlots, kStartedSlots, kMiddleTag),
+      long_(rank_, size_, long_buffer(size_), long_slots(size_), kStartedSlots, kLongTag),
+      buffers_(rank_, size_, waiting_),
+      for_buffers_{kBuffersTag} {
   if (size_ < 2 || size_ > kMostRanks || !on_one_node(group)) stand(Standing::none);
 }
 
 void Collectives::stand(Standing::State state) {
-  for_rooms_.state = state;
+  for_buffers_.state = state;
   for (Lane* lane : {&short_, &middle_, &long_}) lane->standing.state = state;
 }
 
 Collectives::~Collectives() {
   if (any_under_way()) {
-    UnderWay& all = UnderWay::instance();
+    PendingRuns& all = PendingRuns::instance();
     const std::lock_guard held(all.lock);
     Ended untold;
     fail_all(GOAL_ERR_FAILED, untold);
@@ -108,7 +108,7 @@ int Collectives::failure() {
 // The first agreement also says whether all can share memory at all, and where cores are few.
 int Collectives::prepare(Agreement& agreement, bool& may) {
   if (prepared_) return GOAL_SUCCESS;
-  may = waiting_.prepare(group_) && UnderWay::instance().attend() && may;
+  may = waiting_.prepare(group_) && PendingRuns::instance().attend() && may;
   const int code = agreement.tell({.well = may, .crowded = waiting_.crowded(), .engine = waiting_.has_engine()});
   if (code == GOAL_ERR_NO_SPACE) return code;
   prepared_ = true;
@@ -121,7 +121,7 @@ int Collectives::prepare(Agreement& agreement, bool& may) {
 // All ranks come to the same: whether there is memory, and how much.
 template <class Kind>
 int Collectives::make(Kind& kind, Agreement& agreement, const GOAL_Group& group) {
-  // What serves speed alone must not take more than a half.
+  // Memory that serves speed alone must not take more than a half.
   for (size_t most = kMostMemory / 2;; most = kMostMemory) {
     const size_t bytes = size_ * kind.bytes_each();
     const bool may = memory_in_use.fetch_add(bytes, std::memory_order_relaxed) + bytes <= most;
@@ -205,10 +205,10 @@ int Collectives::run(const GOAL_Call& call) {
   if (call.kind == GOAL_CALL_EXCHANGE || is_forced(call.kind)) [[unlikely]]
     return kNotTaken;
   const size_t bytes = bytes_of(call);
-  const bool is_short = fits_slots(call.kind, bytes, size_, kShortRoom);
-  const bool here = has(short_.slots, short_.standing) && (is_short || has(rooms_, for_rooms_));
+  const bool is_short = fits_slots(call.kind, bytes, size_, kShortBuffer);
+  const bool here = has(short_.slots, short_.standing) && (is_short || has(buffers_, for_buffers_));
   if (!here) [[unlikely]] {
-    const bool failed = short_.standing.state == Standing::failed || for_rooms_.state == Standing::failed || code_ == GOAL_ERR_NO_SPACE;
+    const bool failed = short_.standing.state == Standing::failed || for_buffers_.state == Standing::failed || code_ == GOAL_ERR_NO_SPACE;
     return failed ? code_ : kNotTaken;
   }
   if (wants_ && !make_wanted()) [[unlikely]]
@@ -216,22 +216,22 @@ int Collectives::run(const GOAL_Call& call) {
   // Nothing here looks at the engine unless it waits long; what else is under way must go on by calls alone where there is no engine
   // thread.
   if (++calls_ % kCallsPerStep == 0) PtlxProgress();
-  const End end = is_short ? in_slots(call, bytes) : in_rooms(call, digest(call), bytes);
+  const End end = is_short ? in_slots(call, bytes) : in_buffers(call, digest(call), bytes);
   if (end == End::well) [[likely]]
     return GOAL_SUCCESS;
   return end == End::mismatch ? int{GOAL_MISMATCH} : failure();
 }
 
-Collectives::End Collectives::in_rooms(const GOAL_Call& call, uint64_t what, size_t bytes) {
-  const bool parts = is_reduction(call.kind) && in_parts(call.kind, bytes, size_, crowded_);
+Collectives::End Collectives::in_buffers(const GOAL_Call& call, uint64_t what, size_t bytes) {
+  const bool parts = is_reduction(call.kind) && is_partial(call.kind, bytes, size_, crowded_);
   switch (call.kind) {
     case GOAL_CALL_BCAST: return bcast(call, what);
     case GOAL_CALL_GATHER: return spread(call, what, false);
     case GOAL_CALL_SCATTER: return scatter(call, what);
     case GOAL_CALL_ALLGATHER: return spread(call, what, true);
     case GOAL_CALL_ALLTOALL: return alltoall(call, what);
-    case GOAL_CALL_REDUCE: return parts ? reduce_in_parts(call, what, false) : reduce(call, what, bytes, false);
-    case GOAL_CALL_ALLREDUCE: return parts ? reduce_in_parts(call, what, true) : reduce(call, what, bytes, true);
+    case GOAL_CALL_REDUCE: return parts ? partial_reduce(call, what, false) : reduce(call, what, bytes, false);
+    case GOAL_CALL_ALLREDUCE: return parts ? partial_reduce(call, what, true) : reduce(call, what, bytes, true);
     case GOAL_CALL_REDUCE_SCATTER: return reduce_scatter(call, what);
     case GOAL_CALL_SCAN:
     case GOAL_CALL_EXSCAN: return prefix(call, what, bytes);
@@ -252,7 +252,7 @@ bool Collectives::begin(const SlotCall& call) {
 }
 
 bool Collectives::begin_behind(const SlotCall& call) {
-  UnderWay& all = UnderWay::instance();
+  PendingRuns& all = PendingRuns::instance();
   {
     const std::lock_guard held(all.lock);
     short_.block(call.number());
@@ -273,7 +273,7 @@ bool Collectives::begin_behind(const SlotCall& call) {
 }
 
 void Collectives::end_behind() {
-  const std::lock_guard held(UnderWay::instance().lock);
+  const std::lock_guard held(PendingRuns::instance().lock);
   short_.unblock();
 }
 
@@ -284,7 +284,7 @@ Collectives::End Collectives::in_slots(const GOAL_Call& wanted, size_t bytes) {
     if (!begin(call)) return End::never;
     if (!call.is_everybodys()) waiting_.ring();
     if (!waiting_.until([&] { return call.is_there(short_.slots); })) return End::never;
-    // Whoever finds all of them there need not have slept; the last to come never has. Sleepers are rung once, not by each
+    // A rank that finds all of them there need not have slept; the last to come never has. Sleepers are rung once, not by each
     // that comes.
     if (call.is_everybodys()) waiting_.ring();
     return call.take(short_.slots) ? End::well : End::mismatch;
@@ -296,7 +296,7 @@ Collectives::End Collectives::in_slots(const GOAL_Call& wanted, size_t bytes) {
 }
 
 Lane* Collectives::lane_for(GOAL_Call_kind kind, size_t bytes) {
-  if (fits_slots(kind, bytes, size_, kShortRoom)) return &short_;
+  if (fits_slots(kind, bytes, size_, kShortBuffer)) return &short_;
   if (!takes_when_looking(kind, bytes, size_, has_engine_)) return nullptr;
   if (fits_slots(kind, bytes, size_, middle_.slots.room())) return &middle_;
   return fits_slots(kind, bytes, size_, long_.slots.room()) ? &long_ : nullptr;
@@ -322,7 +322,7 @@ int Collectives::start(const GOAL_Call& call, void (*ended)(void*), void* arg, R
   Ended at_once;
   bool news;
   {
-    UnderWay& all = UnderWay::instance();
+    PendingRuns& all = PendingRuns::instance();
     const std::lock_guard held(all.lock);
     news = lane->start(*run, at_once);
     settle(all);
@@ -332,7 +332,7 @@ int Collectives::start(const GOAL_Call& call, void (*ended)(void*), void* arg, R
   return GOAL_SUCCESS;
 }
 
-void Collectives::settle(UnderWay& all) {
+void Collectives::settle(PendingRuns& all) {
   if (any_under_way()) all.add(*this);
   else all.remove(*this);
 }
@@ -350,13 +350,13 @@ bool Collectives::look(Ended& ended) {
       if (!lane->empty()) news = lane->look(ended) || news;
     if (news) waiting_.ring();
   }
-  settle(UnderWay::instance());
+  settle(PendingRuns::instance());
   return news;
 }
 
 void Collectives::remove(Run& run) {
   for (Lane* lane : {&short_, &middle_, &long_}) lane->remove(run);
-  settle(UnderWay::instance());
+  settle(PendingRuns::instance());
 }
 
 }  // namespace portunus::goal::node

@@ -1,4 +1,4 @@
-// The collectives of one group on one node: what each kind does with slots and rooms.
+// The collectives of one group on one node: what each kind does with slots and buffers.
 //
 // Thread: one at a time per group.
 // Invariants: whether a call is taken, which way it goes and in how many exchanges depends on what is equal on all
@@ -11,9 +11,9 @@
 #include <vector>
 
 #include "engine/goal/goal_call.h"
-#include "engine/goal/node/rooms.hpp"
+#include "engine/goal/node/exchange_buffers.hpp"
+#include "engine/goal/node/pending_runs.hpp"
 #include "engine/goal/node/slot_call.hpp"
-#include "engine/goal/node/under_way.hpp"
 #include "engine/goal/node/waiting.hpp"
 #include "engine/goal/node/ways.hpp"
 #include "engine/host/copy_run.hpp"
@@ -38,19 +38,19 @@ class Collectives {
   int start(const GOAL_Call& call, void (*ended)(void*), void* arg, Run*& run);
   // The call that was not taken last has failed otherwise, for want of memory, and will be made again: it counts for nothing.
   void take_back();
-  // Under the lock of UnderWay.
+  // Under the lock of PendingRuns.
   bool look(Ended& ended);  // true: there is something new for others
   void remove(Run& run);
 
  private:
-  // What a rank may meet in waiting, beside success.
+  // The ends of a wait.
   enum class End : uint8_t { well, mismatch, never };
 
   // Bytes [from, from + bytes) of a contribution.
   struct Range {
     size_t from, bytes;
   };
-  static constexpr size_t kShortRoom = 1008, kShortSlots = 32;
+  static constexpr size_t kShortBuffer = 1008, kShortSlots = 32;
   // One exchange, from begin() to end(), and what it must be called by all ranks.
   class Exchange;
 
@@ -76,16 +76,16 @@ class Collectives {
   [[nodiscard]] bool any_under_way() const { return !short_.empty() || !middle_.empty() || !long_.empty(); }
   Lane* lane_for(GOAL_Call_kind kind, size_t bytes);
   // Is it among those that have something under way?
-  void settle(UnderWay& all);
+  void settle(PendingRuns& all);
   void fail_all(int code, Ended& ended);
   // `what`: what all ranks must say of the call.
-  End in_rooms(const GOAL_Call& call, uint64_t what, size_t bytes);
+  End in_buffers(const GOAL_Call& call, uint64_t what, size_t bytes);
   End bcast(const GOAL_Call& call, uint64_t what);
   End spread(const GOAL_Call& call, uint64_t what, bool to_all);  // gather, allgather
   End scatter(const GOAL_Call& call, uint64_t what);
   End alltoall(const GOAL_Call& call, uint64_t what);
   End reduce(const GOAL_Call& call, uint64_t what, size_t bytes, bool to_all);
-  End reduce_in_parts(const GOAL_Call& call, uint64_t what, bool to_all);
+  End partial_reduce(const GOAL_Call& call, uint64_t what, bool to_all);
   End reduce_scatter(const GOAL_Call& call, uint64_t what);
   End prefix(const GOAL_Call& call, uint64_t what, size_t bytes);
   End allgather_uneven(const GOAL_Call& call, uint64_t what);
@@ -103,7 +103,7 @@ class Collectives {
   [[nodiscard]] size_t after(size_t i) const { return (rank_ + 1 + i) % size_; }
   [[nodiscard]] size_t other(size_t i) const { return i < rank_ ? i : i + 1; }
   // The most that goes to each of the others in one exchange.
-  [[nodiscard]] size_t part_room() const { return rooms_.room() / (size_ - 1) / 64 * 64; }
+  [[nodiscard]] size_t part_buffer() const { return buffers_.room() / (size_ - 1) / 64 * 64; }
   static void copy(std::byte* to, const std::byte* from, size_t bytes) {
     if (to != from) copy_run(to, from, bytes);
   }
@@ -116,8 +116,8 @@ class Collectives {
   AbortPredicate abort_;
   Waiting waiting_;
   Lane short_, middle_, long_;  // short ones of all kinds, longer ones that were started
-  Rooms rooms_;
-  Standing for_rooms_;
+  ExchangeBuffers buffers_;
+  Standing for_buffers_;
   Ways to_all_, to_each_;
   unsigned calls_ = 0;
   bool wants_ = false;  // there were starts for which there is no memory yet

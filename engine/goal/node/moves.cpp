@@ -1,4 +1,4 @@
-// What only moves data through rooms, in parts of one size: see collectives.hpp.
+// Collectives that only move data through buffers, in parts of one size: see collectives.hpp.
 //
 // Thread: as collectives.hpp says.
 #include "engine/goal/node/exchange.hpp"
@@ -9,8 +9,8 @@ Collectives::End Collectives::bcast(const GOAL_Call& call, uint64_t what) {
   const auto root = static_cast<size_t>(call.root);
   auto* data = static_cast<std::byte*>(call.out);
   End end = End::well;
-  for (size_t at = 0; at < call.bytes && end != End::never; at += rooms_.room()) {
-    const size_t bytes = std::min(rooms_.room(), call.bytes - at);
+  for (size_t at = 0; at < call.bytes && end != End::never; at += buffers_.room()) {
+    const size_t bytes = std::min(buffers_.room(), call.bytes - at);
     Exchange exchange(*this, what);
     if (rank_ == root) exchange.contribute(data + at, bytes);
     else if (exchange.meet(root, bytes)) exchange.read(root, {0, bytes}, data + at);
@@ -25,8 +25,8 @@ Collectives::End Collectives::spread(const GOAL_Call& call, uint64_t what, bool 
   auto* out = static_cast<std::byte*>(call.out);
   if (gets) copy(out + rank_ * call.bytes, in, call.bytes);
   End end = End::well;
-  for (size_t at = 0; at < call.bytes && end != End::never; at += rooms_.room()) {
-    const size_t bytes = std::min(rooms_.room(), call.bytes - at);
+  for (size_t at = 0; at < call.bytes && end != End::never; at += buffers_.room()) {
+    const size_t bytes = std::min(buffers_.room(), call.bytes - at);
     Exchange exchange(*this, what);
     if (to_all && exchange.choose(to_all_, bytes)) exchange.offer(in + at, bytes);
     else if (to_all || !gets) exchange.contribute(in + at, bytes);
@@ -45,7 +45,7 @@ Collectives::End Collectives::scatter(const GOAL_Call& call, uint64_t what) {
   const auto* in = static_cast<const std::byte*>(call.in);
   auto* out = static_cast<std::byte*>(call.out);
   if (rank_ == root && out) copy(out, in + root * call.bytes, call.bytes);
-  const size_t step = part_room();
+  const size_t step = part_buffer();
   End end = End::well;
   for (size_t at = 0; at < call.bytes && end != End::never; at += step) {
     const size_t bytes = std::min(step, call.bytes - at), all = bytes * (size_ - 1);
@@ -65,7 +65,7 @@ Collectives::End Collectives::alltoall(const GOAL_Call& call, uint64_t what) {
   const auto* in = static_cast<const std::byte*>(call.in);
   auto* out = static_cast<std::byte*>(call.out);
   copy(out + rank_ * call.bytes, in + rank_ * call.bytes, call.bytes);
-  const size_t step = part_room();
+  const size_t step = part_buffer();
   End end = End::well;
   for (size_t at = 0; at < call.bytes && end != End::never; at += step) {
     const size_t bytes = std::min(step, call.bytes - at), all = bytes * (size_ - 1);

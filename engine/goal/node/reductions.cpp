@@ -1,4 +1,4 @@
-// What combines through rooms: see collectives.hpp.
+// Reductions through buffers: see collectives.hpp.
 //
 // Thread: as collectives.hpp says.
 #include <array>
@@ -33,7 +33,7 @@ Collectives::End Collectives::reduce(const GOAL_Call& call, uint64_t what, size_
   const bool gets = to_all || rank_ == static_cast<size_t>(call.root);
   const auto* in = static_cast<const std::byte*>(call.in);
   auto* out = static_cast<std::byte*>(call.out);
-  const size_t width = local_size(type_of(call.type)), step = rooms_.room() / width * width;
+  const size_t width = local_size(type_of(call.type)), step = buffers_.room() / width * width;
   End end = End::well;
   for (size_t at = 0; at < all_bytes && end != End::never; at += step) {
     const size_t bytes = std::min(step, all_bytes - at);
@@ -47,12 +47,12 @@ Collectives::End Collectives::reduce(const GOAL_Call& call, uint64_t what, size_
 }
 
 // Every rank combines a part of the vector, and then gives it to those who get the result.
-Collectives::End Collectives::reduce_in_parts(const GOAL_Call& call, uint64_t what, bool to_all) {
+Collectives::End Collectives::partial_reduce(const GOAL_Call& call, uint64_t what, bool to_all) {
   const auto root = static_cast<size_t>(call.root);
   const bool gets = to_all || rank_ == root;
   const auto* in = static_cast<const std::byte*>(call.in);
   auto* out = static_cast<std::byte*>(call.out);
-  const size_t width = local_size(type_of(call.type)), step = rooms_.room() / width;
+  const size_t width = local_size(type_of(call.type)), step = buffers_.room() / width;
   std::vector<std::byte> scratch;
   End end = End::well;
   for (size_t at = 0; at < call.count && end != End::never; at += step) {
@@ -88,7 +88,7 @@ Collectives::End Collectives::reduce_in_parts(const GOAL_Call& call, uint64_t wh
 }
 
 Collectives::End Collectives::reduce_scatter(const GOAL_Call& call, uint64_t what) {
-  const size_t width = local_size(type_of(call.type)), step = part_room() / width * width;
+  const size_t width = local_size(type_of(call.type)), step = part_buffer() / width * width;
   const auto size_of = [&](size_t rank) { return (call.counts ? call.counts[rank] : call.count) * width; };
   const auto* in = static_cast<const std::byte*>(call.in);
   auto* out = static_cast<std::byte*>(call.out);
@@ -121,7 +121,7 @@ Collectives::End Collectives::reduce_scatter(const GOAL_Call& call, uint64_t wha
 Collectives::End Collectives::prefix(const GOAL_Call& call, uint64_t what, size_t all_bytes) {
   const auto* in = static_cast<const std::byte*>(call.in);
   auto* out = static_cast<std::byte*>(call.out);
-  const size_t width = local_size(type_of(call.type)), step = rooms_.room() / width * width;
+  const size_t width = local_size(type_of(call.type)), step = buffers_.room() / width * width;
   End end = End::well;
   for (size_t at = 0; at < all_bytes && end != End::never; at += step) {
     const size_t bytes = std::min(step, all_bytes - at);

@@ -16,7 +16,7 @@
 
 namespace portunus::goal::node {
 
-// What each rank tells all others.
+// The record by which each rank tells all others of itself.
 struct Record {
   uint64_t well = 0;     // 0: this rank cannot
   uint64_t crowded = 0;  // it has too few cores

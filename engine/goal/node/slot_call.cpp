@@ -1,4 +1,4 @@
-// What each kind of collective does with slots: see slot_call.hpp.
+// The steps of each kind of collective in slots: see slot_call.hpp.
 //
 // Thread: as slot_call.hpp says.
 #include "engine/goal/node/slot_call.hpp"

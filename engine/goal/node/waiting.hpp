@@ -1,9 +1,9 @@
 // How a rank waits for another one of its node, and how that one wakes it: the only place in the node collectives where
 // anybody waits.
 //
-// Whoever stores what another may wait for calls ring() behind the store, before it waits itself or leaves. Whoever waits
+// A rank that stores a word which another may wait for calls ring() behind the store, before it waits itself or leaves. Whoever waits
 // does so in PtlxWait, and asks now and then whether it should go on. What was started and not waited for goes on meanwhile
-// (under_way.hpp).
+// (pending_runs.hpp).
 //
 // Thread: one at a time per object.
 // Invariants: what ready() reads is stored with release by the other rank, before it rings.

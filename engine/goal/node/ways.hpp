@@ -1,4 +1,4 @@
-// How long contributions go to all others: through rooms, or read from where they lie.
+// How long contributions go to all others: through buffers, or read from where they lie.
 //
 // Through a room each byte is copied twice, and its lines go from one core to another twice; read from where it lies it is copied once,
 // by the kernel, and its owner must wait until all have read it. Which is quicker depends on the bytes, on how far the cores are from

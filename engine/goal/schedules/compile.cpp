@@ -144,7 +144,7 @@ void Compiler::claim_joins() {
   for (VertexId v = 0; v < schedule_.size(); ++v) {
     Place& place = places_[v];
     const auto before = static_cast<uint32_t>(graph_.prerequisites(v).size());
-    // Where something waits for the start of v, the message must not be mistaken for a prerequisite.
+    // The message, where something waits for the start of v, must not be mistaken for a prerequisite.
     place.meets = place.early && before > 0 && count(graph_.dependents(v)).start == 0;
     if (place.meets) place.join = new_counter(before + 1);
     else if (before > 1) place.join = new_counter(before);

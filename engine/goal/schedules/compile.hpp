@@ -15,7 +15,7 @@
 //   - A receive whose memory nobody else can touch before it ended is appended at the start ("early"). If it has
 //     prerequisites, message and prerequisites meet in one counter with K = 1 + |A(v)|.
 //   - Any other receive is appended when its prerequisites are fulfilled.
-// What waits for the start of v hangs where v itself hangs, behind it: operations on one counter start in the order in
+// An operation that waits for the start of v hangs where v itself hangs, behind it: operations on one counter start in the order in
 // which they were parked, and so "started" means that the engine has done so.
 // Thresholds are written for epoch 0; in epoch e they are threshold + e * K. Counters are never reset, and after E epochs
 // each equals E * K exactly.

@@ -9,7 +9,7 @@ namespace portunus::goal {
 
 namespace {
 
-// Where the compiler imagines memory to lie.
+// The address at which the compiler imagines memory to lie.
 uint64_t imagined(const Memory& m) {
   if (m.space == Space::user) return m.place;
   const uint64_t region = m.space == Space::scratch ? 1 : uint64_t{2} + m.number;

@@ -58,7 +58,7 @@ class Sweep {
     for (const Placed& at : sorted) meet(at);
   }
   [[nodiscard]] bool lost(VertexId v) const { return lost_[v] != 0; }
-  // Who else has a hand on the memory of a receive that is not lost, each once, ascending.
+  // The others that have a hand on the memory of a receive that is not lost, each once, ascending.
   void others_of(VertexId v, std::vector<VertexId>& others) const {
     others.clear();
     for (uint32_t i = last_[v]; i != kNone; i = shared_[i].before) others.push_back(shared_[i].other);

@@ -30,7 +30,7 @@ namespace portunus::goal {
 
 enum class Space : uint8_t { none, user, scratch, argument, pieces };
 
-// Where an operation's bytes begin, or of which pieces they consist.
+// The address at which an operation's bytes begin, or of which pieces they consist.
 struct Memory {
   Space space = Space::none;
   uint32_t number = 0;  // which argument; how many pieces
@@ -50,7 +50,7 @@ struct Piece {
   uint64_t bytes = 0;
 };
 
-// What a vertex works on. Sends and receives use `memory` alone; local work all of it.
+// The operands of a vertex. Sends and receives use `memory` alone; local work all of it.
 struct Work {
   Memory memory;  // source of a send, else the destination
   Memory a, b;

@@ -16,7 +16,7 @@ namespace {
 
 std::string place(Position where) { return std::to_string(where.line) + ":" + std::to_string(where.column); }
 
-// Of the bytes in words, the last of which overlaps the one before it.
+// A hash over words of the label, the last of which overlaps the one before it.
 uint32_t hash_of(std::string_view label) {
   const auto word = [&](size_t at) {
     uint32_t bytes = 0;
@@ -226,7 +226,7 @@ std::string Schedule::describe(VertexId v) const {
   return vertices_[v].label_length != 0 ? text : text + " number " + std::to_string(v);
 }
 
-// Where the label is, or where it would go.
+// The slot of the label, or the one that it would get.
 size_t Schedule::slot_of(std::string_view wanted, uint32_t hash) const {
   size_t i = hash & (index_.size() - 1);
   while (index_[i].vertex != kNoVertex && (index_[i].hash != hash || label(index_[i].vertex) != wanted)) i = (i + 1) & (index_.size() - 1);

@@ -66,7 +66,7 @@ struct Vertex {
 };
 static_assert(sizeof(Vertex) == 40);
 
-// What the dependent of an edge waits for.
+// The event of the prerequisite that the dependent of an edge waits for.
 enum class After : uint8_t { finish, start };
 
 // The far end of an edge, seen from one of its vertices.
@@ -106,7 +106,7 @@ class Schedule {
   [[nodiscard]] std::span<const Vertex> vertices() const { return vertices_; }
   [[nodiscard]] const Vertex& operator[](VertexId v) const { return vertices_[v]; }
 
-  // What v waits for, and what waits for v. Valid after finish().
+  // The vertices that v waits for, and those that wait for v. Valid after finish().
   [[nodiscard]] std::span<const Edge> prerequisites(VertexId v) const { return prerequisites_.row(v); }
   [[nodiscard]] std::span<const Edge> dependents(VertexId v) const { return dependents_.row(v); }
   // Does v start before everything that it waits for has happened?

@@ -25,7 +25,7 @@ struct End {
 };
 using Ends = std::span<const End>;
 
-// What the receives of any source or any tag of one rank can take, and how much is left for them.
+// The messages that receives of any source or any tag of one rank can take, and how much room is left for them.
 struct WildReceives {
   std::map<uint32_t, uint64_t> by_tag, by_source;  // receives: any source, any tag
   std::map<uint32_t, uint64_t> left_by_tag, left_by_source;
@@ -225,7 +225,7 @@ void Validator::successors(uint32_t event, Visit&& visit) const {
   const bool done = event % 2 != 0;
   const uint32_t rank = rank_of(number);
   for (const Edge e : ranks_[rank].dependents(number - first_[rank])) {
-    // What needs only some of its prerequisites may start without this one.
+    // A vertex that needs only some of its prerequisites may start without this one.
     if (done != (e.on_start != 0) && !ranks_[rank].is_choice(e.vertex)) visit(2 * (first_[rank] + e.vertex));
   }
   if (done) return;

@@ -1,7 +1,7 @@
 // Writes schedules as GOAL text that the simulators' compiler (txt2bin) accepts unchanged: no indentation, a label for each
 // operation, dependencies after the operations, at least one byte in each message.
 //
-// What the language cannot say is written as annotations (annotate.hpp), comments to the simulators: where the bytes lie,
+// Facts that the language cannot express are written as annotations (annotate.hpp), comments to the simulators: where the bytes lie,
 // local work, choices, and that a message has no bytes.
 //
 // Thread: any; pure.

@@ -1,4 +1,4 @@
-// What the parts of a schedule cost, in nanoseconds: given by the user, or measured on this machine.
+// The costs of the parts of a schedule, in nanoseconds: given by the user, or measured on this machine.
 //
 // Thread: one.
 #pragma once
@@ -27,7 +27,7 @@ class Costs {
   // From a counter that reaches a threshold to the operation that hangs there. Measured at the first call, if not given:
   // on a chain of counters in this process.
   double hop_ns();
-  // Of the work itself: calc and local operations; 0 for messages. Measured once per operation and type.
+  // The cost of the work itself: calc and local operations; 0 for messages. Measured once per operation and type.
   double work_ns(const goal::Plan& plan, goal::VertexId v);
 
  private:

@@ -42,7 +42,7 @@ struct Options {
   bool brief = false, dot = false, exports = false, text = false;
 };
 
-// What went wrong, as a sentence for the user.
+// An error, as a sentence for the user.
 struct Failure : std::runtime_error {
   using std::runtime_error::runtime_error;
 };

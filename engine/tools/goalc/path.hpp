@@ -19,7 +19,7 @@ struct Step {
 };
 
 // From the first operation to the one that ends last, by the costs alone: operations of one rank do not hold each other up.
-// What receives of any source or any tag wait for is not known; they are taken to wait for no message.
+// The messages that receives of any source or any tag wait for are not known; they are taken to wait for no message.
 [[nodiscard]] std::vector<Step> critical_path(std::span<const goal::Plan> ranks, Costs& costs);
 
 }  // namespace portunus::goalc

@@ -1,4 +1,4 @@
-// What goalc prints: compiled forms, resources, the critical path, graphs.
+// Output of goalc: compiled forms, resources, the critical path, graphs.
 //
 // Thread: any.
 #pragma once

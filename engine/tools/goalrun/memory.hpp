@@ -1,4 +1,4 @@
-// What the operations of an annotated GOAL file work on when goalrun executes it: the arguments of the rank's plan ("user",
+// The operands of an annotated GOAL file's operations when goalrun executes it: the arguments of the rank's plan ("user",
 // "user1" ..), read from files before each execution and written to files after the last.
 //
 // A file's name may hold %r, the rank, and %k, the number of the argument. Without one arguments are zero at the beginning of each
@@ -22,7 +22,7 @@ class ArgumentMemory {
   ArgumentMemory(const goal::Plan& plan, int rank, const std::string& input);
 
   [[nodiscard]] std::vector<goal::Argument> arguments();
-  // What executions begin with.
+  // Fills the memory as executions begin with it.
   void fill();
   // Throws Failure.
   void write(const std::string& output) const;

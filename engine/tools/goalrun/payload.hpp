@@ -1,4 +1,4 @@
-// What the messages of a schedule carry when goalrun executes it: a pattern that names the message, so that the
+// The data that messages of a schedule carry when goalrun executes it: a pattern that names the message, so that the
 // receiver can tell it from every other one, of this and of other epochs.
 //
 // Thread: one.

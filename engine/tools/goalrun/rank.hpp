@@ -24,7 +24,7 @@ struct Options {
   bool plain = false;  // by Portals 4.3 alone
 };
 
-// What went wrong, as a sentence for the user.
+// An error, as a sentence for the user.
 struct Failure : std::runtime_error {
   using std::runtime_error::runtime_error;
 };
@@ -34,7 +34,7 @@ struct Times {
   double least = 0, median = 0, most = 0;
 };
 
-// What a rank tells rank 0. Plain data: it travels through the job's key-value store.
+// The report of a rank to rank 0. Plain data: it travels through the job's key-value store.
 struct Outcome {
   Times completion;   // from this rank's own start to the end of its schedule
   Times waiting;      // the part of it that the application spent in the wait

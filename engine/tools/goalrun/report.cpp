@@ -88,7 +88,7 @@ std::string joined(const std::vector<Outcome>& outcomes, Value&& value) {
   return text.empty() ? "none" : text;
 }
 
-// Where the engines sat: "cores 1,3", "unbound", or both.
+// The cores of the engines: "cores 1,3", "unbound", or both.
 std::string placement(const std::vector<Outcome>& outcomes) {
   std::string cores;
   bool unbound = false;

@@ -94,7 +94,7 @@ std::string today() {
   return text;
 }
 
-// What carries messages from rank 0 to the others.
+// The transport that carries messages from rank 0 to the others.
 std::string transport(int ranks) {
   std::set<std::string> names;
   for (int i = 1; i < ranks; ++i) {
@@ -161,7 +161,7 @@ int measure(const Options& options, const std::vector<Collective>& collectives) 
   return 0;
 }
 
-// What keeps this rank from measuring, or the help that was asked for.
+// A reason that keeps this rank from measuring, or the help that was asked for.
 std::optional<Said> prepare(int argc, char** argv, const ptlx_job_t& job, Options& options, std::vector<Collective>& collectives) {
   if (auto said = parse_options(argc, argv, options, collectives)) return said;
   if (job.size < 2) return Said{kBadUse, "there are no other ranks to measure with; start it as 'ptlrun -n 8 goaltune -o rules'"};

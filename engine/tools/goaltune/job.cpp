@@ -21,7 +21,7 @@ constexpr unsigned kOrders = 0, kTogether = 1, kFirst = 8, kEach = 8, kTurns = 1
 constexpr uint32_t kFewestRounds = 3, kMostRepeats = 10'000;
 constexpr double kLeast = 0.01;  // microseconds: what is hardly longer than the barrier alone
 
-// Of rounds: the one in the middle, and how far half of them are from it.
+// The median of rounds, and how far half of them are from it.
 struct Estimate {
   double time, doubt;
 };

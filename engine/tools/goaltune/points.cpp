@@ -19,7 +19,7 @@ uint64_t share(Collective collective, uint32_t ranks) {
   }
 }
 
-// Where each rank has at least a byte.
+// The least size with which each rank has at least a byte.
 uint64_t least(Collective collective, uint32_t ranks) {
   return collective == Collective::allgather || collective == Collective::allgatherv ? ranks : 1;
 }

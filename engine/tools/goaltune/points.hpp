@@ -1,4 +1,4 @@
-// What goaltune measures: a point is a collective of one size among so many ranks, with the time of each of its algorithms.
+// Measured points: a point is a collective of one size among so many ranks, with the time of each of its algorithms.
 //
 // Thread: any; pure.
 #pragma once
@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "engine/goal/collectives/algorithms.hpp"
-#include "engine/goal/collectives/place.hpp"
+#include "engine/goal/collectives/rank_placement.hpp"
 
 namespace portunus::goaltune {
 
@@ -16,7 +16,7 @@ struct Point {
   goal::collectives::Collective collective{};
   uint64_t bytes = 0;  // as algorithms.hpp counts them
   uint32_t ranks = 0;
-  goal::collectives::Place place{};
+  goal::collectives::RankPlacement place{};
   // Microseconds, of what the collective offers, in that order; empty before it is measured. A time may be wrong by as much as its doubt.
   std::vector<double> times, doubts;
 };

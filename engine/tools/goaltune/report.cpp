@@ -113,7 +113,7 @@ std::string file_text(const Facts& facts, std::span<const Rule> rules) {
   return text;
 }
 
-// What is no regular file would be lost when another takes its name.
+// Something that is no regular file would be lost when another takes its name.
 std::string cannot_write(const std::string& path) {
   struct stat status {};
   if (::stat(path.c_str(), &status) == 0 && !S_ISREG(status.st_mode))

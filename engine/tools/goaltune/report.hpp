@@ -1,4 +1,4 @@
-// What goaltune says and writes: a line for each point, what the choice in force loses, and the file of rules.
+// Output of goaltune: a line for each point, what the choice in force loses, and the file of rules.
 //
 // Thread: one, of rank 0.
 #pragma once
@@ -11,7 +11,7 @@
 
 namespace portunus::goaltune {
 
-// Where it was measured.
+// The machine on which it was measured.
 struct Facts {
   std::string machine;  // name and processors
   int ranks = 0, least_per_node = 0, most_per_node = 0;
@@ -21,8 +21,8 @@ struct Facts {
   double margin = 0;
 };
 
-// Of each point the times; what `choices` would take and how much longer than the best that took, with a mark where it is more than the
-// margin beyond doubt; the same of the new rules.
+// Prints the times of each point; what `choices` would take and how much longer than the best that took, with a mark where it is more than
+// the margin beyond doubt; the same of the new rules.
 void print_table(std::span<const Point> points, goal::collectives::Choices choices, const char* name_of_choices,
                  std::span<const goal::collectives::Rule> rules, double margin);
 

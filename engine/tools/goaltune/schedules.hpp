@@ -14,7 +14,7 @@
 
 namespace portunus::goaltune {
 
-// What went wrong, as a sentence for the user.
+// An error, as a sentence for the user.
 struct Failure : std::runtime_error {
   using std::runtime_error::runtime_error;
 };

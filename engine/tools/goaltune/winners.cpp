@@ -15,7 +15,7 @@ using goal::collectives::Algorithm;
 using goal::collectives::Collective;
 using goal::collectives::kAnySize;
 using goal::collectives::offered;
-using goal::collectives::Place;
+using goal::collectives::RankPlacement;
 using goal::collectives::Rule;
 using goal::collectives::Where;
 
@@ -40,7 +40,7 @@ bool has_a_good_one(const Losses& losses, double margin) {
   return std::ranges::any_of(losses, [&](const Loss& loss) { return loss.sure <= margin; });
 }
 
-// What holds for both: the worse of each. Sizes that only one of them has are as there.
+// The row that holds for both: the worse of each. Sizes that only one of them has are as there.
 Row together(const Row& a, const Row& b) {
   Row both = a;
   for (const auto& [bytes, losses] : b) {
@@ -79,8 +79,8 @@ Stretch longest(Row::const_iterator begin, Row::const_iterator end, double margi
 }
 
 // Through the memory of a node there is no other way than with several ranks on it.
-Where where(Place place) {
-  const int asked = Place::kNetwork | Place::kCrowded | (place.has(Place::kNetwork) ? Place::kSeveral : 0);
+Where where(RankPlacement place) {
+  const int asked = RankPlacement::kNetwork | RankPlacement::kCrowded | (place.has(RankPlacement::kNetwork) ? RankPlacement::kSeveral : 0);
   return {static_cast<uint8_t>(asked), static_cast<uint8_t>(place.facts & asked)};
 }
 
@@ -97,7 +97,7 @@ void cover(Collective collective, const Row& row, uint32_t ranks, double margin,
 }  // namespace
 
 std::vector<Rule> rules_from(std::span<const Point> points, double margin) {
-  std::map<std::pair<Collective, Place>, Table> tables;
+  std::map<std::pair<Collective, RankPlacement>, Table> tables;
   for (const Point& point : points)
     if (!point.times.empty()) tables[{point.collective, point.place}][point.ranks][point.bytes] = losses_of(point);
   std::vector<Rule> rules;

@@ -80,7 +80,7 @@ std::string address_towards(const std::string& host) {
   return address;
 }
 
-// What a shell on the other host executes.
+// The command that a shell on the other host executes.
 std::string command_for(const Options& options, size_t index, int port) {
   const App& app = options.apps[0];
   const HostSlots& place = options.remote[index];

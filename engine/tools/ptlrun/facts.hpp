@@ -1,4 +1,4 @@
-// What ranks can ask the PMIx server about their job, in libpmix's form.
+// The facts about their job that ranks can ask the PMIx server for, in libpmix's form.
 //
 // Thread: the main thread of the process that serves PMIx.
 // Source: PMIx standard 4.1, section 16.2.3 (PMIx_server_register_nspace: what a host must give).

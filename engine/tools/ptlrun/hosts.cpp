@@ -1,4 +1,4 @@
-// What the hosts of a job say to each other once it runs.
+// Messages between the hosts of a job once it runs.
 //
 // Thread: ptlrun's main thread.
 #include "engine/tools/ptlrun/hosts.hpp"

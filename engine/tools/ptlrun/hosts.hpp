@@ -23,7 +23,7 @@ enum class Ending : uint8_t {
   at_once,
 };
 
-// What the other hosts want from this one.
+// Handlers of requests that other hosts have for this one.
 struct HostsHandlers {
   std::function<void(int status, const std::string& sentence, Ending ending)> end;
   std::function<void(const std::string& sentence)> lost;  // one of them cannot be reached any more

@@ -22,7 +22,7 @@ struct JobPlan {
   std::vector<int> apps;  // ranks of each program; several only with one host
   int room = 0;           // how many processes the hosts have room for at a time: PMIX_UNIV_SIZE; 0: as many as there are ranks
 
-  // Of a job that a rank of another one has asked for; such jobs are on one host.
+  // A job that a rank of another one has asked for has these; such jobs are on one host.
   int number = 0;      // 0: what ptlrun was started for
   std::string family;  // the name of the job that ptlrun was started for
   std::string note;    // what the rank that asked for it tells it

@@ -40,7 +40,7 @@ class Launcher {
  private:
   using Clock = std::chrono::steady_clock;
 
-  // What belongs to one job of those that this host runs: the one of the command line, or one that a rank has asked for.
+  // The state of one job of those that this host runs: the one of the command line, or one that a rank has asked for.
   struct Job {
     const JobPlan* plan;
     const std::vector<App>* apps;

@@ -248,7 +248,7 @@ void share_out(int ranks, std::vector<HostSlots>& places) {
   std::erase_if(places, [](const HostSlots& place) { return place.slots == 0; });
 }
 
-// Where the ranks shall run. With places but without -n there are as many ranks as slots.
+// Checks the places where the ranks shall run. With places but without -n there are as many ranks as slots.
 void check_places(Words& words) {
   int slots = 0;
   for (HostSlots& place : words.places) {
@@ -273,7 +273,7 @@ void place_ranks(std::vector<HostSlots> places, Options& options) {
   if (options.hosts > kMaxHosts) throw Refusal(kBadUse, "the job would have more than " + std::to_string(kMaxHosts) + " hosts; name fewer");
 }
 
-// What holds for one program: its ranks, its environment, its folder, its file.
+// Checks the options of one program: its ranks, its environment, its folder, its file.
 void check_app(const Words& words, const Words& first, App& app) {
   if (words.ranks.empty()) throw Refusal(kBadUse, "the number of ranks is missing; give it as -n N" + std::string(kSeeHelp));
   app.ranks = number_in("-n", words.ranks, 1, kMaxRanks);
@@ -287,7 +287,7 @@ void check_app(const Words& words, const Words& first, App& app) {
   app.program_path = find_program(app.command[0], app.folder, app.path);
 }
 
-// What holds for the whole job; it stands before the first program.
+// Checks the options of the whole job, which stand before the first program.
 void check_job(const CLI::App& line, const Words& words, Options& options) {
   if (words.bind != "core" && words.bind != "none" && words.bind != "share")
     throw Refusal(kBadUse, "--bind was given '" + words.bind + "'; it takes share, core or none");

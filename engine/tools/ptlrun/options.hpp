@@ -1,4 +1,4 @@
-// What the user asked ptlrun for, checked; and the way ptlrun says no.
+// The options of ptlrun, checked; and the way ptlrun says no.
 //
 // Thread: ptlrun's main thread, before anything is started.
 // Invariants: an Options that parse_options() returned is consistent: ranks >= 1 (0 where `remote` takes them all), each app names a
@@ -43,7 +43,7 @@ struct App {
   std::optional<std::set<std::string>> inherited;  // the variables that the ranks inherit; all, if none are listed
 };
 
-// What each rank is bound to when it starts, where there are as many cores as ranks.
+// The processors that each rank is bound to when it starts, where there are as many cores as ranks.
 enum class Binding : uint8_t { none, core, share };
 
 struct Options {

@@ -31,7 +31,7 @@
 namespace portunus::launch {
 namespace {
 
-// What the callbacks work with: libpmix gives them no pointer of ours.
+// The state that the callbacks work with: libpmix gives them no pointer of ours.
 struct Inside {
   JobPlan plan;
   int socket = -1;

@@ -28,7 +28,7 @@ std::string find_program(const std::string& name, const std::string& folder, con
     blocked = path;
     return false;
   };
-  // What was found from here is executed from `folder`.
+  // A program that was found from here is executed from `folder`.
   const auto whole = [&folder](const std::string& path) {
     return folder.empty() || path.starts_with('/') ? path : (std::filesystem::current_path() / path).string();
   };

@@ -26,7 +26,7 @@ namespace {
 
 constexpr int kStartTime_ms = 60000;
 
-// What the new process changes before it serves: it outlives nobody, keeps nothing open, and no signal of ours ends it.
+// The new process changes this before it serves: it outlives nobody, keeps nothing open, and no signal of ours ends it.
 [[noreturn]] void become_server(int socket, pid_t launcher, const JobPlan& plan, const std::string& folder) {
   prctl(PR_SET_PDEATHSIG, SIGKILL);
   if (getppid() != launcher) _exit(1);

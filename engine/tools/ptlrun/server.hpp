@@ -68,7 +68,7 @@ class PmixServer {
 
   pid_t pid() const { return pid_; }
 
-  // What a rank of this host needs in its environment to find the server: NAME=VALUE each.
+  // The variables that a rank of this host needs in its environment to find the server: NAME=VALUE each.
   const std::vector<std::string>& environment_of(int rank) const { return environments_.at(rank); }
 
   // Fetches all that a local rank has put, once it has committed something.

@@ -38,7 +38,7 @@ struct Spelling {
   bool one_dash = false;  // with two dashes it is an option of ptlrun's own
 };
 
-// What this word of the command line means; null when no other launcher has it.
+// The meaning of this word of the command line; null when no other launcher has it.
 const Spelling* spelling_of(const std::string& word);
 
 }  // namespace portunus::launch

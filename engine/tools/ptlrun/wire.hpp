@@ -1,4 +1,4 @@
-// What the processes of ptlrun say to each other, on one host and between hosts: messages with a checked length, and the
+// Messages between the processes of ptlrun, on one host and between hosts: messages with a checked length, and the
 // numbers and texts inside.
 //
 // Layout of a message, little-endian:   | body size: 4 | word: 1 | from: 1 | to: 1 | 0 | body ... |

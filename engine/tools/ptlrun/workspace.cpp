@@ -36,7 +36,7 @@ constexpr const char* kNamedByMaker[] = {"portunus-fabric-", "portunus-win-", "p
 // How long the janitor waits for killed ranks to let go of their segments.
 constexpr int kLettingGo_ms = 5000;
 
-// What goes through the pipe; smaller than PIPE_BUF, so it arrives whole.
+// The record that goes through the pipe; smaller than PIPE_BUF, so it arrives whole.
 struct Note {
   pid_t group;
   bool present;

@@ -1,4 +1,4 @@
-// What a job leaves on the disk and in /dev/shm, and who takes it away: even when ptlrun itself is killed.
+// The files that a job leaves on the disk and in /dev/shm, and who takes it away: even when ptlrun itself is killed.
 //
 // A small process, the janitor, waits at the other end of a pipe. It learns the process groups of the ranks through it, and
 // when the pipe closes, for whatever reason, it kills the groups that are left and removes the job's files.

@@ -36,7 +36,7 @@ constexpr Divisor by_processors(const ccc_axis& axis) {
 }
 constexpr int64_t ceil_div(int64_t a, int64_t b) { return a / b + (a % b != 0); }
 
-// Of the first `level` + 1 steps: the period, blocks 1 .. level times its processors.
+// The period of the first `level` + 1 steps: blocks 1 .. level times its processors.
 constexpr int64_t period(const ccc_axis& axis, int level) {
   int64_t product = axis.step[level].processors;
   for (int i = 0; i <= level; ++i) product *= axis.step[i].block;

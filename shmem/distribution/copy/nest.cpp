@@ -13,7 +13,7 @@
 namespace portunus::distribution {
 namespace {
 
-// Of the cache that this core shares with the fewest others; sysconf tells of all of the machine's together.
+// The size of the cache that this core shares with the fewest others; sysconf tells of all of the machine's together.
 int64_t largest_cache() {
   std::ifstream file("/sys/devices/system/cpu/cpu0/cache/index3/size");
   int64_t size = 0;
@@ -33,7 +33,7 @@ bool exceeds_caches(int64_t bytes) {
 
 Loops Nest::ordered() {
   std::sort(loops_, loops_ + depth_, [](const Loop& a, const Loop& b) { return a.to != b.to ? a.to > b.to : a.from > b.from; });
-  // What continues at both ends where the inner loop ends is the same loop going on, and at last the same run of bytes.
+  // An outer loop that continues at both ends where the inner one ends is the same loop going on, and at last the same run of bytes.
   for (int i = depth_ - 2; i >= 0; --i) {
     const Loop &outer = loops_[i], &inner = loops_[i + 1];
     if (outer.to != inner.to * inner.count || outer.from != inner.from * inner.count) continue;

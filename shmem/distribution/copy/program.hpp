@@ -13,7 +13,7 @@ namespace portunus::distribution {
 
 class Program {
  public:
-  // Of a copy `to` and `from` bytes behind the beginnings of both arrays.
+  // Adds a copy `to` and `from` bytes behind the beginnings of both arrays.
   void add(int64_t to, int64_t from, Nest nest);
   // More were added than are kept: it is of no use.
   bool full() const { return full_; }

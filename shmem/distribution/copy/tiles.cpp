@@ -20,7 +20,7 @@ void full_tile(std::byte* to, const std::byte* from, const Loop& in, const Loop&
     memcpy(to + i * in.to, line, sizeof line);
   }
 }
-// Of words, two by two in registers; two lines of the target at a time, since all eight may share one set of the cache.
+// Words are transposed two by two in registers; two lines of the target at a time, since all eight may share one set of the cache.
 template <>
 [[gnu::always_inline]] inline void full_tile<uint64_t, 8>(std::byte* to, const std::byte* from, const Loop& in, const Loop& out,
                                                           Stores stores) {

@@ -98,7 +98,7 @@ class Copier {
  private:
   int64_t stride(size_t d) const { return ends_ == Ends::kPack ? move_.from_stride[d] : move_.to_stride[d]; }
 
-  // Where in the array index x of axis d's list begins.
+  // The offset in the array at which index x of axis d's list begins.
   int64_t place(int d, int64_t x) const {
     const Pieces& list = *move_.lists[static_cast<size_t>(d)];
     const size_t f = list.family_of(x);

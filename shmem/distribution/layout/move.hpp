@@ -15,7 +15,7 @@
 
 namespace portunus::distribution {
 
-// What a compiled copy goes between.
+// The two ends of a compiled copy.
 enum class Ends { kArrays, kPack, kUnpack };  // both arrays; the source's and the message; the message and the target's
 
 struct Move {

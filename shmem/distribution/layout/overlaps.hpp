@@ -15,9 +15,9 @@ namespace portunus::distribution {
 
 class Overlaps {
  public:
-  // Of a pair that check_pair has accepted.
+  // For a pair that check_pair has accepted.
   Overlaps(const ccc_layout& from, const ccc_layout& to, const std::array<int, CCC_MOST_AXES>& order, size_t size);
-  // What target i of `from` has for target j of `to`, by their numbers. Its lists are this object's.
+  // The data that target i of `from` has for target j of `to`, by their numbers. Its lists are this object's.
   Move move(int64_t i, int64_t j) const;
 
  private:

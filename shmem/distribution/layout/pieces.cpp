@@ -45,7 +45,7 @@ void Pieces::close(int64_t rounds, int64_t from_round, int64_t to_round) {
     family.rounds = rounds;
     family.from_round = from_round;
     family.to_round = to_round;
-    // What repeats where it ends is one longer piece.
+    // A piece that repeats where it ends is one longer piece.
     if (family.count == 1 && from_round == family.length && to_round == family.length) {
       family.length *= rounds;
       family.rounds = 1;

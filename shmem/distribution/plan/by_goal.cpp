@@ -80,7 +80,7 @@ int Scheduled::find(const void* from, void* to, Instance** found) {
   }
   Instance made{};
   if (const int code = make(from, to, &made); code != GOAL_SUCCESS) return code;
-  // What has fallen behind can never run again; the last one stays, to copy from.
+  // An instance that has fallen behind can never run again; the last one stays, to copy from.
   if (instances_.size() == kMost) {
     GOAL_Free(&instances_.front().schedule);
     instances_.erase(instances_.begin());

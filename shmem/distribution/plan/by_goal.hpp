@@ -30,7 +30,7 @@ class Scheduled {
   void close();
 
  private:
-  // Of one pair of arrays.
+  // The schedule of one pair of arrays.
   struct Instance {
     const void* from;
     void* to;

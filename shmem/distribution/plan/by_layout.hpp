@@ -29,7 +29,7 @@ class LaidOut {
   int watch(int pe) const;
   void close();
 
-  // Of epoch `epoch`; epochs of a kind differ. PTL_* codes.
+  // Receives the message of epoch `epoch`; epochs of a kind differ. PTL_* codes.
   int receive(const Peer& peer, Kind kind, uint64_t epoch, std::byte* to);
   int send(const Peer& peer, Kind kind, uint64_t epoch, const std::byte* from);
   // All of what was begun has ended, well or not; `lost` then says that something failed.

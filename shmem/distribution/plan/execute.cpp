@@ -28,7 +28,7 @@ void ccc_plan_::wait_until(Done done) {
   PtlxWait([](void* arg) -> int { return (*static_cast<decltype(look)*>(arg))(); }, &look, kWatchBit, PTL_TIME_FOREVER);
 }
 
-// Where `from` lies is asked once, as long as it is the same array.
+// The place of `from` is asked once, as long as it is the same array.
 bool ccc_plan_::find(const std::byte* from, NodePlace* place) {
   if (from != found_) {
     found_ = from;
@@ -84,7 +84,7 @@ bool ccc_plan_::announce(const std::byte* from) {
   return true;
 }
 
-// Of a source that is ready (acquired): where its array lies here; NULL: it sends a message instead.
+// The address here of the array of a source that is ready (acquired); NULL: it sends a message instead.
 const std::byte* ccc_plan_::array_of(const Peer& peer) const {
   const Slot& said = slots_[peer.pe];
   if (said.block == Slot::kByMessage) return nullptr;

@@ -17,7 +17,7 @@ namespace portunus::distribution {
 
 inline ptl_process_t process(int pe) { return client::process(static_cast<ptl_rank_t>(pe)); }
 
-// Where something lies in a process's node memory.
+// A place in a process's node memory.
 struct NodePlace {
   uint32_t block;
   uint64_t offset;
@@ -43,7 +43,7 @@ class Network {
 
   // Whether `memory`, of so many bytes, is this process's node memory, and where.
   bool find(const void* memory, uint64_t bytes, NodePlace* place) const;
-  // Where that of another PE of the node lies here, or NULL.
+  // The address here of another PE's place on the node, or NULL.
   const std::byte* reach(int pe, const NodePlace& place);
 
  private:

@@ -20,7 +20,7 @@ void ccc_plan_::copy_layouts(const ccc_layout& from, const ccc_layout& to) {
   to_layout.pes = to.pes ? to_pes.data() : nullptr;
 }
 
-// What this PE sends, or receives: one list for each axis and target of the other layout, and the PEs where none is empty.
+// Lists what this PE sends, or receives: one list for each axis and target of the other layout, and the PEs where none is empty.
 void ccc_plan_::list(Side side) {
   const bool out = side == Side::kFrom;
   const ccc_layout &mine = out ? from_layout : to_layout, &other = out ? to_layout : from_layout;
@@ -50,7 +50,7 @@ void ccc_plan_::list(Side side) {
   std::sort(peers.begin(), peers.end(), [&](const Peer& a, const Peer& b) { return (a.pe - me + all) % all < (b.pe - me + all) % all; });
 }
 
-// Where the peers' slots are, and whose end is to be heard of. PTL_* codes.
+// Finds the peers' slots, and watches those whose end is to be heard of. PTL_* codes.
 int ccc_plan_::reach_peers() {
   const size_t more = own_.bytes != 0 ? 1 : 0;
   int code = laid_out_.open(Network::instance().next_plan(), sends_.size() + more, receives_.size() + more);
@@ -86,7 +86,7 @@ int ccc_plan_::agree(int code, int64_t* cell) {
   return all[kCode] == 0 ? CCC_SUCCESS : CCC_ERR_NO_SPACE;
 }
 
-// Where small messages are posted. Without room for the boxes readers copy them, too; that is the same on all PEs.
+// Makes the boxes to which small messages are posted. Without room for the boxes readers copy them, too; that is the same on all PEs.
 void ccc_plan_::make_boxes(int64_t cell) {
   const int64_t pes = shmem_n_pes();
   cell_ = (cell + int64_t{sizeof(Slot)} - 1) / int64_t{sizeof(Slot)} * int64_t{sizeof(Slot)};
@@ -101,7 +101,7 @@ void ccc_plan_::make_boxes(int64_t cell) {
   all_posted_ = std::all_of(sends_.begin(), sends_.end(), [](const Peer& peer) { return peer.box != nullptr; });
 }
 
-// What is worked out once for direct copies. Large arrays go past the caches. Where several sources share the lines of the target,
+// Works out direct copies, once. Large arrays go past the caches. Where several sources share the lines of the target,
 // all are copied side by side, so that a line is complete when it leaves the caches.
 void ccc_plan_::choose_copies(int64_t pes_of_node) {
   constexpr int64_t kLarge = int64_t{256} << 10;

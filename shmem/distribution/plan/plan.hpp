@@ -27,7 +27,7 @@ struct ccc_plan_ {
   ccc_plan_(const ccc_plan_&) = delete;
   ccc_plan_& operator=(const ccc_plan_&) = delete;
 
-  // Of a pair that check_pair has accepted. CCC_* with a sentence; collective, and the same on all PEs.
+  // For a pair that check_pair has accepted. CCC_* with a sentence; collective, and the same on all PEs.
   int create(const ccc_layout& from, const ccc_layout& to, const std::array<int, CCC_MOST_AXES>& order, size_t size);
   void destroy();
 

@@ -10,7 +10,7 @@ struct Tile {
   std::array<double, kTile> top, bottom, left, right;  // edges, as neighbours read them
 };
 
-// What lies around the square.
+// The border around the square.
 double border(bool above) { return above ? 1.0 : 0.0; }
 double next(double north, double south, double west, double east) { return 0.25 * ((north + south) + (west + east)); }
 

@@ -116,7 +116,7 @@ void tell(const ccc_axis& axis, int dimension) {
            axis.hidden[kBlock]);
 }
 
-// Who has which indices: a line for each processor.
+// The indices of each: a line for each processor.
 void list(const ccc_axis& axis) {
   for (int64_t t = 0; t < processors(axis) && t < kMostDrawn; ++t) {
     printf("  %4" PRId64 " has %" PRId64 ":", t, count(axis, t));

@@ -30,7 +30,7 @@ Entry unpacked(uint64_t word) { return {static_cast<uint32_t>(word), static_cast
 
 size_t entry_at(size_t block) { return library.layout.sizes + block * 8; }
 
-// Who took the page: 1 + the process, in 16 bits of process 0's table.
+// The owner of the page: 1 + the process, in 16 bits of process 0's table.
 int owner_of(size_t page) {
   const size_t word = library.layout.owners + page * 2 / 8 * 8;
   const int owner = static_cast<int>(library.net.load(0, word) >> page % 4 * 16 & 0xffff);
@@ -83,7 +83,7 @@ size_t allocate(size_t bytes, int view) {
     if (page == SIZE_MAX) return SIZE_MAX;
     first = page * per_page, room = pages * per_page;
   }
-  // What is left over keeps its kind: a freed block of a view is given out whole.
+  // The rest keeps its kind: a freed block of a view is given out whole.
   if (room > blocks) {
     const int owner = owner_of(first / (kPage / kBlock));
     const bool used = owner >= 0 && library.net.load(owner, entry_at(first)) != 0;

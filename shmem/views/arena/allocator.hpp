@@ -18,7 +18,7 @@ void allocator_open();
 size_t allocate(size_t bytes, int view);
 // Refuses what is no block.
 void give_back(size_t offset);
-// What was freed of the view may serve anybody.
+// Blocks that were freed of the view may serve anybody.
 void release_blocks_of(int view);
 
 }  // namespace portunus::views

@@ -24,7 +24,7 @@ char* reserve(void* at, size_t bytes) {
   return got == MAP_FAILED ? nullptr : static_cast<char*>(got);
 }
 
-// Where no process shares the node the heap is private memory: its pages, still all zero, are replaced by shared ones.
+// The heap is private memory where no process shares the node: its pages, still all zero, are replaced by shared ones.
 bool share(char* heap, size_t bytes) {
   const int file = memfd_create("vdc", MFD_CLOEXEC);
   if (file < 0) return false;
@@ -42,7 +42,7 @@ char* reserve_everywhere(size_t bytes, uint64_t& wanted, uint64_t& here_it_goes,
   for (int i = 0; i < kTries && !found; ++i) {
     char* mine = nullptr;
     if (shmem_my_pe() == 0) {
-      // Where the kernel likes it first; then far from all that is usually mapped.
+      // First at the kernel's choice; then far from all that is usually mapped.
       void* const far = reinterpret_cast<void*>((uintptr_t{1} << 44) + (static_cast<uintptr_t>(i) << 36));
       mine = reserve(i < 8 ? nullptr : far, bytes);
       wanted = reinterpret_cast<uintptr_t>(mine);

@@ -14,19 +14,19 @@ void add_run(std::vector<Range>& runs, size_t offset, size_t bytes) {
   else runs.push_back({offset, bytes});
 }
 
-// What it put here before it asked, unless another request of its own has taken the place.
+// The notice that it put here before it asked, unless another request of its own has taken the place.
 bool said_what_is_there(const View& view, int p, Slot& theirs) {
-  Wanted wanted;
-  auto* const words = reinterpret_cast<uint64_t*>(&wanted);
-  auto* const there = reinterpret_cast<uint64_t*>(library.board + library.layout.wanted_by(static_cast<unsigned>(p)));
+  RequestNotice request;
+  auto* const words = reinterpret_cast<uint64_t*>(&request);
+  auto* const there = reinterpret_cast<uint64_t*>(library.own_block + library.layout.request_notice_of(static_cast<unsigned>(p)));
   // The engine may be writing: what is torn has another sum.
-  for (size_t i = 0; i < sizeof wanted / sizeof *words; ++i) words[i] = own(there[i]).load(std::memory_order_relaxed);
-  if (!wanted.is_for(static_cast<uint64_t>(view.id))) return false;
-  theirs.version = wanted.version;
+  for (size_t i = 0; i < sizeof request / sizeof *words; ++i) words[i] = own(there[i]).load(std::memory_order_relaxed);
+  if (!request.is_for(static_cast<uint64_t>(view.id))) return false;
+  theirs.version = request.version;
   theirs.whole = 1;  // or it has said 0
-  theirs.index_at = wanted.index_at;
-  theirs.meaning = wanted.meaning;
-  theirs.generation = wanted.generation;
+  theirs.index_at = request.index_at;
+  theirs.meaning = request.meaning;
+  theirs.generation = request.generation;
   return true;
 }
 
@@ -38,7 +38,7 @@ bool bring_far(View& view, int p, bool reader) {
   if (!said_what_is_there(view, p, theirs) && !net.get(p, library.layout.slot(view.id), &theirs, sizeof theirs)) {
     net.clear();
     if (reader) {
-      auto served = own(*reinterpret_cast<uint64_t*>(library.board + library.layout.bit_word(view.id, static_cast<unsigned>(p))));
+      auto served = own(*reinterpret_cast<uint64_t*>(library.own_block + library.layout.bit_word(view.id, static_cast<unsigned>(p))));
       served.fetch_and(~(uint64_t{1} << (32 + p % 32)), std::memory_order_seq_cst);
     }
     return true;  // it died: nothing is left to be done
@@ -61,7 +61,7 @@ bool bring_far(View& view, int p, bool reader) {
   static_assert(offsetof(Slot, uniform) == offsetof(Slot, version) + sizeof(uint64_t));
   if (mine.uniform != mine.version) net.put(*delivery, p, theirs.index_at, versions, view.blocks.size() * 8);
   net.put(*delivery, p, library.layout.slot(view.id) + offsetof(Slot, version), &mine.version, 2 * sizeof(uint64_t));
-  net.finish(*delivery, p, library.layout.slot(view.id) + offsetof(Slot, told), static_cast<uint64_t>(Told::brought));
+  net.finish(*delivery, p, library.layout.slot(view.id) + offsetof(Slot, notice), static_cast<uint64_t>(Notice::brought));
   library.deliveries.push_back({std::move(delivery), view.id, p, reader});
   return true;
 }
@@ -76,7 +76,7 @@ void poll_deliveries() {
     if (library.net.waiting() || !delivery.puts->is_over()) return false;
     if (delivery.reader) {
       auto served =
-          own(*reinterpret_cast<uint64_t*>(library.board + library.layout.bit_word(delivery.view, static_cast<unsigned>(delivery.to))));
+          own(*reinterpret_cast<uint64_t*>(library.own_block + library.layout.bit_word(delivery.view, static_cast<unsigned>(delivery.to))));
       served.fetch_and(~(uint64_t{1} << (32 + delivery.to % 32)), std::memory_order_seq_cst);
     }
     return true;

@@ -41,7 +41,7 @@ void add(std::vector<Fetched>& all, size_t offset, size_t bytes) {
 }
 size_t bytes_of(const std::vector<Fetched>& all) { return all.empty() ? 0 : all.back().at + all.back().bytes; }
 
-// Where byte `offset` of the arena was staged, with `bytes` behind it; nullptr: it was not.
+// The place at which byte `offset` of the arena was staged, with `bytes` behind it; nullptr: it was not.
 const char* staged(const std::vector<Fetched>& all, const char* bytes_there, size_t offset, size_t bytes) {
   const auto found = std::partition_point(all.begin(), all.end(), [&](const Fetched& f) { return f.end() <= offset; });
   if (found == all.end() || found->offset > offset || offset + bytes > found->end()) return nullptr;
@@ -49,10 +49,10 @@ const char* staged(const std::vector<Fetched>& all, const char* bytes_there, siz
 }
 
 // Data that nobody changes until this process has them: those behind which it is the next in the queue, or which are kept for it.
-bool is_kept(const View& view) { return view.request.at == At::copy_write || view.request.at == At::copy_told; }
+bool is_kept(const View& view) { return view.request.at == At::copy_write || view.request.at == At::copy_after_notice; }
 
-// Of a detected view, what the last copy consisted of is asked for before it is known to be new: a little always, much if it was the same
-// the last times.
+// The bytes that the last copy of a detected view consisted of are asked for before they are known to be new: a little always, much if it
+// was the same the last times.
 void add_expected(const View& view, FarCopy& far, bool in_any_order) {
   if (view.mode == VDCX_OVERWRITE || view.declared) return;
   if (view.far_expected.bytes > (in_any_order && view.far_expected.repeats ? kMostKept : kAtOnce)) return;
@@ -69,14 +69,14 @@ void ask_for_fetched(FarCopy& far, int q, bool in_any_order) {
   }
 }
 
-// Who writes what it has read before, as processes do that write in turns, has it all: what that program did last it will do again. (Who
-// reads asks for news, and wants them soon when there are any.)
+// A process that writes what it has read before, as those do that write in turns, has it all: what that program did last it will do again.
+// (Who reads asks for news, and wants them soon when there are any.)
 bool expects_news(const View& view) { return view.mode == VDCX_READ || view.far.in_vain < kMostInVain; }
 
 // All blocks are of the same version: the index says no more.
 bool is_uniform(const View& view, const Slot& slot) { return view.declared && slot.uniform == slot.version; }
 
-// What is between its pieces may be others', so each is got by itself.
+// The bytes between its pieces may be others', so each is got by itself.
 bool may_arrive_in_place(const View& view) {
   constexpr size_t kMostPieces = 16;
   return view.declared && view.mode != VDCX_OVERWRITE && view.bytes > kAtOnce && view.bytes <= kMostKept &&
@@ -106,24 +106,25 @@ void put_back(View& view, FarCopy& far) {
   far.saved = false;
 }
 
-// Who has released has said what there is to be copied: nothing, or all of a version. True: the slot need not be asked for.
-bool start_as_told(View& view, FarCopy& far, int q) {
-  const ToldWord told = std::exchange(view.told_word, {});
+// The process that has released has said what there is to be copied: nothing, or all of a version. True: the slot need not be asked for.
+bool start_by_notice(View& view, FarCopy& far, int q) {
+  const ReleaseNotice notice = std::exchange(view.release_notice, {});
   Slot& mine = library.slot(view.id);
   const auto known = view.far_index.find(q);
-  if (!told.says_version() || known == view.far_index.end() || told.generation() != own(mine.generation).load(std::memory_order_relaxed))
+  if (!notice.says_version() || known == view.far_index.end() ||
+      notice.generation() != own(mine.generation).load(std::memory_order_relaxed))
     return false;
-  if (told.version() > version_here(view) && !(view.declared && told.uniform())) return false;
+  if (notice.version() > version_here(view) && !(view.declared && notice.uniform())) return false;
   far.from = q;
   far.index_length = 0;
-  far.fetched.clear(), far.wanted.clear();
+  far.fetched.clear(), far.requested.clear();
   far.looks = false, far.late = false;
   far.slot = {};
-  far.slot.version = told.version();
-  far.slot.uniform = told.uniform() ? told.version() : 0;
+  far.slot.version = notice.version();
+  far.slot.uniform = notice.uniform() ? notice.version() : 0;
   far.slot.index_at = known->second.first, far.slot.index_length = known->second.second;
   far.slot.meaning = view.meaning;
-  far.slot.generation = told.generation();
+  far.slot.generation = notice.generation();
   library.net.open(far.batch);
   far.step = FarCopy::Step::first;
   return true;
@@ -134,7 +135,7 @@ bool start_as_told(View& view, FarCopy& far, int q) {
 void start(View& view, FarCopy& far, int q, bool looks) {
   far.from = q;
   far.index_length = 0;
-  far.fetched.clear(), far.wanted.clear();
+  far.fetched.clear(), far.requested.clear();
   far.looks = looks, far.late = false, far.unused = true;
   const auto together = library.net.bundle();
   library.net.open(far.batch);
@@ -169,7 +170,7 @@ Range span_of(const PageEntry& entry) {
   return {begin, 64 * behind - static_cast<size_t>(std::countl_zero(entry.map[behind - 1])) - begin};
 }
 
-// What is new and has not come yet; true if there is any.
+// Asks for what is new and has not come yet; true if there is any.
 bool ask_for_rest(View& view, FarCopy& far, int q) {
   const uint64_t have = version_here(view);
   if (view.declared) {
@@ -180,7 +181,7 @@ bool ask_for_rest(View& view, FarCopy& far, int q) {
     }
     for (size_t i = 0; i < view.blocks.size(); ++i)
       if (far.versions[i] > have && !staged(far.fetched, far.staged.data(), view.blocks[i].offset, view.blocks[i].bytes))
-        add(far.wanted, view.blocks[i].offset, view.blocks[i].bytes);
+        add(far.requested, view.blocks[i].offset, view.blocks[i].bytes);
   } else {
     const size_t pages = library.layout.arena_bytes / kPage;
     std::erase_if(far.entries, [&](const PageEntry& entry) { return entry.version <= have || entry.page >= pages; });
@@ -189,16 +190,16 @@ bool ask_for_rest(View& view, FarCopy& far, int q) {
     for (const PageEntry& entry : far.entries) {
       const Range span = span_of(entry);
       const size_t offset = entry.page * kPage + span.offset;
-      if (!staged(far.fetched, far.staged.data(), offset, span.bytes)) add(far.wanted, offset, span.bytes);
+      if (!staged(far.fetched, far.staged.data(), offset, span.bytes)) add(far.requested, offset, span.bytes);
       copied.push_back({offset, span.bytes});
     }
     view.far_expected.learn(std::move(copied));
   }
   const auto together = library.net.bundle();
   far.saved = false;
-  char* const room = far.staged_too.of(bytes_of(far.wanted));
-  for (const Fetched& w : far.wanted) library.net.get(far.batch, q, library.layout.arena + w.offset, room + w.at, w.bytes);
-  return !far.wanted.empty();
+  char* const room = far.staged_too.of(bytes_of(far.requested));
+  for (const Fetched& w : far.requested) library.net.get(far.batch, q, library.layout.arena + w.offset, room + w.at, w.bytes);
+  return !far.requested.empty();
 }
 
 // False: the copy it was made from has changed meanwhile, or cannot be asked any more, and nothing was done. (A bitmap that is read while
@@ -233,7 +234,7 @@ bool apply(View& view, FarCopy& far, int q) {
       versions[i] = far.versions[i];
       const Range& block = view.blocks[i];
       const char* at = staged(far.fetched, far.staged.data(), block.offset, block.bytes);
-      if (!at) at = staged(far.wanted, far.staged_too.data(), block.offset, block.bytes);
+      if (!at) at = staged(far.requested, far.staged_too.data(), block.offset, block.bytes);
       if (!at) continue;
       if (run.bytes && block.offset == run.end() && at == from + run.bytes) {
         run.bytes += block.bytes;
@@ -243,14 +244,14 @@ bool apply(View& view, FarCopy& far, int q) {
       run = block, from = at;
     }
     if (run.bytes) copy_all();
-    if (bytes_of(far.wanted) > kMostKept) far.staged_too.free();
+    if (bytes_of(far.requested) > kMostKept) far.staged_too.free();
   } else {
     apply_detected(view, far.entries, [&](size_t number) {
       const auto entry = std::partition_point(far.entries.begin(), far.entries.end(), [&](const PageEntry& e) { return e.page < number; });
       const Range span = span_of(*entry);
       const size_t offset = number * kPage + span.offset;
       const char* from = staged(far.fetched, far.staged.data(), offset, span.bytes);
-      if (!from) from = staged(far.wanted, far.staged_too.data(), offset, span.bytes);
+      if (!from) from = staged(far.requested, far.staged_too.data(), offset, span.bytes);
       return from - span.offset;  // only bytes of the span count, and as few around as a room has
     });
   }
@@ -315,7 +316,7 @@ bool last_look(View& view, int q, Word& word) {
 Copied copy_from_far(View& view, int q) {
   FarCopy& far = view.far;
   if (far.step != FarCopy::Step::none && (far.from != q || !far.unused)) abandon_copy(view);
-  if (far.step == FarCopy::Step::none && !start_as_told(view, far, q)) start(view, far, q, false);
+  if (far.step == FarCopy::Step::none && !start_by_notice(view, far, q)) start(view, far, q, false);
   far.unused = true;
   struct Ended {
     FarCopy& far;

@@ -29,7 +29,7 @@ bool last_look(View& view, int q, Word& word);
 template <class PageAt>
 void apply_detected(View& view, const std::vector<PageEntry>& fresh, PageAt&& page_at) {
   // Bytes between those of this view may be written with what they hold if nobody else can be writing them.
-  const bool alone = library.writers.empty() && library.aheads.empty() && library.written_by_others.empty();
+  const bool alone = library.writers.empty() && library.prefetches.empty() && library.written_by_others.empty();
   for (const PageEntry& entry : fresh) {
     const char* const from = page_at(entry.page);
     char* const to = library.arena() + entry.page * kPage;

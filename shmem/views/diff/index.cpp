@@ -48,7 +48,7 @@ struct Staged {
   Room room;
   std::vector<std::pair<size_t, uint64_t>> blocks;  // and their versions
   std::vector<Range> ranges;
-  bool wanted(const View& view) const { return view.request.at == At::copy_idle; }
+  bool is_needed(const View& view) const { return view.request.at == At::copy_idle; }
 } staged;
 
 // Loads before this come before the look at the word.
@@ -74,7 +74,7 @@ bool copy_declared(View& view, int q, const Slot& theirs, uint64_t have) {
     else staged.ranges.push_back(block);
   }
   if (view.mode == VDCX_OVERWRITE) staged.ranges.clear();
-  if (staged.wanted(view)) {
+  if (staged.is_needed(view)) {
     size_t all = 0;
     for (const Range& range : staged.ranges) all += range.bytes;
     char* to = staged.room.of(all);
@@ -83,7 +83,7 @@ bool copy_declared(View& view, int q, const Slot& theirs, uint64_t have) {
   }
   size_t at = 0;
   for (const Range& range : staged.ranges) {
-    place(range.offset, staged.wanted(view) ? staged.room.data() + at : arena + range.offset, range.bytes);
+    place(range.offset, staged.is_needed(view) ? staged.room.data() + at : arena + range.offset, range.bytes);
     at += range.bytes;
   }
   for (const auto& [block, version] : staged.blocks) mine[block] = version;
@@ -102,7 +102,7 @@ bool copy_detected(View& view, int q, const Slot& theirs, uint64_t have) {
     if (entry.version > have && entry.page < pages) fresh.push_back(entry);
   }
   const auto there = [&](size_t page) { return library.net.near(q, library.layout.arena + page * kPage); };
-  if (!staged.wanted(view)) {
+  if (!staged.is_needed(view)) {
     std::atomic_thread_fence(std::memory_order_acquire);
     apply_detected(view, fresh, there);
     return true;
@@ -123,16 +123,16 @@ uint64_t* declared_index(View& view) {
   Slot& slot = library.slot(view.id);
   if (view.index_room == 0) {
     const size_t at = pool.take(view.blocks.size() * 8);
-    memset(library.board + at, 0, view.blocks.size() * 8);
+    memset(library.own_block + at, 0, view.blocks.size() * 8);
     view.index_room = view.blocks.size();
     own(slot.index_at).store(at, std::memory_order_relaxed);
     own(slot.index_length).store(view.blocks.size(), std::memory_order_relaxed);
     own(slot.meaning).store(view.meaning, std::memory_order_release);
   }
-  return reinterpret_cast<uint64_t*>(library.board + slot.index_at);
+  return reinterpret_cast<uint64_t*>(library.own_block + slot.index_at);
 }
 
-PageEntry* detected_entries(View& view) { return reinterpret_cast<PageEntry*>(library.board + library.slot(view.id).index_at); }
+PageEntry* detected_entries(View& view) { return reinterpret_cast<PageEntry*>(library.own_block + library.slot(view.id).index_at); }
 
 PageEntry& detected_entry(View& view, uint64_t page) {
   Slot& slot = library.slot(view.id);
@@ -141,7 +141,7 @@ PageEntry& detected_entry(View& view, uint64_t page) {
     const size_t more = std::max<size_t>(view.index_room * 2, 1);
     const size_t at = pool.take(more * sizeof(PageEntry));
     if (view.index_room) {
-      memcpy(library.board + at, library.board + slot.index_at, view.index_room * sizeof(PageEntry));
+      memcpy(library.own_block + at, library.own_block + slot.index_at, view.index_room * sizeof(PageEntry));
       pool.give(slot.index_at, view.index_room * sizeof(PageEntry));
     }
     view.index_room = std::bit_ceil(std::max<size_t>(more * sizeof(PageEntry), 64)) / sizeof(PageEntry);
@@ -224,7 +224,7 @@ uint64_t version_here(View& view) {
 bool bring(View& view, int p, bool reader) {
   Slot* const theirs = library.near_slot(p, view.id);
   if (!theirs) return bring_far(view, p, reader);
-  const size_t told = library.layout.slot(view.id) + offsetof(Slot, told);
+  const size_t notice = library.layout.slot(view.id) + offsetof(Slot, notice);
   if (own(theirs->meaning).load(std::memory_order_acquire) != view.meaning ||
       own(theirs->generation).load(std::memory_order_relaxed) != library.slot(view.id).generation)
     return false;
@@ -244,10 +244,10 @@ bool bring(View& view, int p, bool reader) {
   }
   own(theirs->version).store(library.slot(view.id).version, std::memory_order_release);
   if (reader) {
-    auto served = own(*reinterpret_cast<uint64_t*>(library.board + library.layout.bit_word(view.id, static_cast<unsigned>(p))));
+    auto served = own(*reinterpret_cast<uint64_t*>(library.own_block + library.layout.bit_word(view.id, static_cast<unsigned>(p))));
     served.fetch_and(~(uint64_t{1} << (32 + p % 32)), std::memory_order_seq_cst);
   }
-  library.net.store(p, told, static_cast<uint64_t>(Told::brought));
+  library.net.store(p, notice, static_cast<uint64_t>(Notice::brought));
   return true;
 }
 

@@ -18,7 +18,7 @@ Copied copy_from(View& view, int q);
 // bit is served then.
 bool bring(View& view, int p, bool reader);
 void took_delivery(View& view);
-// Of the copy here; 0 where a death has left one that is of no one version.
+// The version of the copy here; 0 where a death has left one that is of no one version.
 uint64_t version_here(View& view);
 // After a copy: who will write over all of it has its index alone.
 inline uint64_t is_whole_then(const View& view) { return view.mode != VDCX_OVERWRITE; }

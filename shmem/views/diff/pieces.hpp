@@ -11,7 +11,7 @@ namespace portunus::views {
 void pack(const View& view, char* to);
 // The reverse. Twins get them, too, or they would count as written here.
 void unpack(const View& view, const char* from);
-// What has arrived in the view, in part or whole, goes into the twins.
+// Copies what has arrived in the view, in part or whole, into the twins.
 void patch_twins(const View& view);
 
 }  // namespace portunus::views

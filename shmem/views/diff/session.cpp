@@ -29,7 +29,7 @@ void begin_declared(View& view) {
   if (view.how == VDCX_FAULT) {
     for (const Range& piece : view.pieces) {
       const size_t first = piece.offset / kPage, end = (piece.end() + kPage - 1) / kPage;
-      // What another view's session has written to on these pages stays open, with a twin.
+      // A page here that another view's session has written to stays open, with a twin.
       for (size_t page = first; page < end;) {
         if (window.twin(page)) {
           ++page;
@@ -71,7 +71,7 @@ bool find_by_twin(View& view, uint64_t* versions, uint64_t version) {
   return changed == view.blocks.size();
 }
 
-// Of pages that faulted, the blocks that differ from the twin; which then is as the memory, for sessions that go on or
+// Stamps the blocks of faulted pages that differ from the twin, which then is as the memory, for sessions that go on or
 // follow.
 void find_by_fault(View& view, uint64_t* versions, uint64_t version) {
   size_t changed = 0;
@@ -97,7 +97,7 @@ void end_declared(View& view, uint64_t version) {
   if (view.how == VDCX_TWIN) all = find_by_twin(view, versions, version);
   if (all) own(library.slot(view.id).uniform).store(version, std::memory_order_relaxed);
   if (view.how == VDCX_FAULT) find_by_fault(view, versions, version);
-  for (const Range& told : view.told) stamp(view, versions, version, told.offset, told.bytes);
+  for (const Range& range : view.reported) stamp(view, versions, version, range.offset, range.bytes);
   if (library.check && view.how != VDCX_FAULT)
     for (const Range& piece : view.pieces) {
       // Pages that views still held share stay open.
@@ -153,7 +153,7 @@ void look_for_overlap(View& view, uint64_t page, const uint64_t map[kMapWords]) 
 
 // Bytes that others put here at any time were not written by this program.
 void leave_out_arrivals(uint64_t page, uint64_t map[kMapWords]) {
-  for (const auto* views : {&library.aheads, &library.written_by_others})
+  for (const auto* views : {&library.prefetches, &library.written_by_others})
     for (const View* other : *views)
       for (const Range& piece : other->pieces)
         for (size_t at = std::max(piece.offset, page * kPage); at < std::min(piece.end(), (page + 1) * kPage); ++at)
@@ -161,10 +161,10 @@ void leave_out_arrivals(uint64_t page, uint64_t map[kMapWords]) {
 }
 
 void end_detected(View& view, uint64_t version) {
-  for (const Range& told : view.told)
-    for (size_t page = told.offset / kPage; page * kPage < told.end(); ++page) {
+  for (const Range& range : view.reported)
+    for (size_t page = range.offset / kPage; page * kPage < range.end(); ++page) {
       PageEntry& entry = detected_entry(view, page);
-      for (size_t at = std::max(told.offset, page * kPage); at < std::min(told.end(), (page + 1) * kPage); ++at)
+      for (size_t at = std::max(range.offset, page * kPage); at < std::min(range.end(), (page + 1) * kPage); ++at)
         entry.map[at % kPage / 64] |= uint64_t{1} << at % 64;
       entry.version = version;
     }
@@ -214,7 +214,7 @@ bool may_write(size_t offset) {
 }
 
 void begin_session(View& view) {
-  view.told.clear();
+  view.reported.clear();
   library.writers.push_back(&view);
   own(library.slot(view.id).whole).store(0, std::memory_order_relaxed);
   if (view.declared) begin_declared(view);
@@ -255,7 +255,7 @@ void show_held(const View& view) {
 }
 
 void wrote(View& view, size_t offset, size_t bytes) {
-  view.told.push_back({offset, bytes});
+  view.reported.push_back({offset, bytes});
   const size_t first = offset / kPage, end = (offset + bytes + kPage - 1) / kPage;
   if (!view.declared || view.how == VDCX_FAULT)
     for (size_t page = first; page < end; ++page)

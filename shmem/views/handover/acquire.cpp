@@ -17,8 +17,8 @@
 namespace portunus::views {
 namespace {
 
-// Who goes again and again makes no calls that step the engine, which others' announcements need. A step costs as much as many of these
-// calls: where they are short, it comes after more of them.
+// An owner that goes again and again makes no calls that step the engine, which others' announcements need. A step costs as much as many of
+// these calls: where they are short, it comes after more of them.
 void step_for_others() {
   constexpr unsigned kMost = 128;
   constexpr double kSoon = 20e-6;  // seconds
@@ -29,7 +29,7 @@ void step_for_others() {
   PtlxProgress();
 }
 
-// Who waits behind this process waits in vain, too.
+// Processes that wait behind this one wait in vain, too.
 void pass_on_loss(View& view) {
   Site site{view};
   const Word old{own(site.slot().word).fetch_or(Word::kLost, std::memory_order_seq_cst)};
@@ -46,11 +46,11 @@ void step_once(View& view) {
       next = step(site, view.request);
     } catch (const Refusal&) {
       // The copy there is not of this view: nobody waits for this process because of that.
-      if (view.request.at == At::copy_told) site.thank(view.request.other);
+      if (view.request.at == At::copy_after_notice) site.thank(view.request.other);
       if (view.mode == VDCX_READ) own(site.slot().word).fetch_and(~Word::kChanging, std::memory_order_seq_cst);
       else pass_on_loss(view);
       view.pending = view.ahead = false;
-      std::erase(library.aheads, &view);
+      std::erase(library.prefetches, &view);
       throw;
     }
     library.net.clear();
@@ -66,7 +66,7 @@ void step_once(View& view) {
   const int other = view.request.other;
   view.pending = view.ahead = false;
   abandon_copy(view);
-  // What was being brought lies here in part.
+  // The data that were being brought lie here in part.
   patch_twins(view);
   if (view.mode == VDCX_READ) own(library.slot(view.id).word).fetch_and(~Word::kChanging, std::memory_order_seq_cst);
   else pass_on_loss(view);
@@ -127,12 +127,12 @@ void prepare(View& view, Vdcx_mode mode, bool ahead) {
 
 // Something that was begun, or brought to others, can go on.
 bool others_wait() {
-  return delivery_is_over() ||
-         std::any_of(library.aheads.begin(), library.aheads.end(), [](View* view) { return !view->request.ended() && ready(*view); });
+  return delivery_is_over() || std::any_of(library.prefetches.begin(), library.prefetches.end(),
+                                           [](View* view) { return !view->request.ended() && ready(*view); });
 }
 
 // Steps until it has ended, as long as there is time.
-void drive(View& view, double seconds) {
+void advance(View& view, double seconds) {
   step_once(view);
   if (view.request.ended()) return;
   Span span("wait", view.id);
@@ -140,7 +140,7 @@ void drive(View& view, double seconds) {
   struct Blocks {
     ~Blocks() { nobody_blocks(); }
   } blocks;
-  if (view.request.at == At::told_write || view.request.at == At::told_read) save_while_waiting(view);
+  if (view.request.at == At::await_write_notice || view.request.at == At::await_read_notice) save_while_waiting(view);
   const double until = seconds < 0 ? 0 : now() + seconds;
   DeadlockProbe probe;
   struct Waiting {
@@ -159,14 +159,15 @@ void drive(View& view, double seconds) {
         },
         &waiting);
     step_once(view);
-    go_on_with_aheads();
+    continue_prefetches();
     if (view.request.ended()) break;
     if (probe.due()) waiting.circle = probe.finds_circle(view);
     waiting.late = waiting.limited && now() >= until;
   }
   if (view.request.ended()) return;
   // Others may come to depend on it: it goes on whenever this process waits for something.
-  if (std::find(library.aheads.begin(), library.aheads.end(), &view) == library.aheads.end()) library.aheads.push_back(&view);
+  if (std::find(library.prefetches.begin(), library.prefetches.end(), &view) == library.prefetches.end())
+    library.prefetches.push_back(&view);
   if (waiting.circle)
     refuse(VDCX_ERR_DEADLOCK, "view %d: %s wait for each other in a circle; release something and acquire again", view.id,
            probe.circle().c_str());
@@ -180,14 +181,14 @@ void drive(View& view, double seconds) {
 bool ready(View& view) {
   Site site{view};
   switch (view.request.at) {
-    case At::told_write:
-    case At::told_read: return own(site.slot().told).load(std::memory_order_acquire) != 0 || library.net.dead(view.request.other);
+    case At::await_write_notice:
+    case At::await_read_notice: return own(site.slot().notice).load(std::memory_order_acquire) != 0 || library.net.dead(view.request.other);
     case At::write:
     case At::served:
     case At::read: return site.served() || delivery_is_over();
     case At::copy_write:
     case At::copy_idle:
-    case At::copy_told:
+    case At::copy_after_notice:
       return view.far.step == FarCopy::Step::none || view.far.batch.state() != Operations::State::under_way ||
              library.net.dead(view.request.other);
     default: return true;
@@ -211,18 +212,18 @@ bool wait_for(const std::function<bool()>& done, double seconds) {
           return 0;
         },
         &waiting);
-    go_on_with_aheads();
+    continue_prefetches();
   }
   return true;
 }
 
-void go_on_with_aheads() {
-  const std::vector<View*> aheads = library.aheads;  // a refusal takes its view out
-  for (View* view : aheads) {
+void continue_prefetches() {
+  const std::vector<View*> prefetches = library.prefetches;  // a refusal takes its view out
+  for (View* view : prefetches) {
     try {
       if (!view->request.ended() && ready(*view)) step_once(*view);
     } catch (const Refusal&) {
-      // Told to who completes it: the same step is refused again.
+      // Notice to who completes it: the same step is refused again.
     }
   }
   if (!library.deliveries.empty()) poll_deliveries();
@@ -263,8 +264,8 @@ void acquire(View& view, Vdcx_mode mode, double seconds) {
   if (!view.pending) prepare(view, mode, false);
   const bool unasked = mode != VDCX_READ && Site{view}.mine().may_go_again();
   if (unasked && library.net.any_far()) PtlxProgress();
-  drive(view, seconds);
-  std::erase(library.aheads, &view);
+  advance(view, seconds);
+  std::erase(library.prefetches, &view);
   if (view.request.at == At::lost) lost(view);
   count(view, view.request.other != 0);
   library.counters.again += unasked;
@@ -297,14 +298,14 @@ void begin(View& view, Vdcx_mode mode) {
   if (view.pending) refuse(VDCX_ERR_STATE, "view %d: a request is in the queue already", view.id);
   check_mode(view, mode);
   prepare(view, mode, true);
-  library.aheads.push_back(&view);
+  library.prefetches.push_back(&view);
   step_once(view);
 }
 
 bool go_on(View& view) {
   if (!view.request.ended()) step_once(view);
   if (!view.request.ended()) return false;
-  std::erase(library.aheads, &view);
+  std::erase(library.prefetches, &view);
   if (view.request.at == At::lost) lost(view);
   count(view, true);
   take(view);
@@ -313,7 +314,7 @@ bool go_on(View& view) {
 
 void complete(View& view, double seconds) {
   check_mode(view, view.mode);
-  drive(view, seconds);
+  advance(view, seconds);
   go_on(view);
 }
 

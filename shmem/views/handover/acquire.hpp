@@ -18,7 +18,7 @@ bool go_on(View& view);
 void begin(View& view, Vdcx_mode mode);
 void complete(View& view, double seconds);
 // Steps everything that was begun ahead, for whoever waits meanwhile.
-void go_on_with_aheads();
+void continue_prefetches();
 void destroy(View& view);
 // Waits until done() is true, which looks at own words; between looks, what was begun goes on. False: time is up.
 bool wait_for(const std::function<bool()>& done, double seconds);

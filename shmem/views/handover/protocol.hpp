@@ -19,7 +19,7 @@
 // word;
 //   Word look(q); Word announce(q): sets `next`; unsigned swap_tail(), unsigned tail(): process + 1 or 0;
 //   unsigned hint(): a process that may be the last in the queue, and 1, or 0; void wrong_hint(): it was not;
-//   void expect(): no word from others yet; Told told(): has there been one; void tell(q, push);
+//   void expect(): no word from others yet; Notice notice(): has there been one; void tell(q, push);
 //   void ask(q), bool take_back(q): the own bit at q; void tell_readers(): moves the bits to those served, tells them;
 //   bool served(): nobody is being served; void thank(q): the own copy from q is made;
 //   Copied copy(q); void done_with_tail_of_none(): nobody has written yet.
@@ -29,7 +29,7 @@
 
 #include <cstdint>
 
-#include "shmem/views/handover/told.hpp"
+#include "shmem/views/handover/release_notice.hpp"
 #include "shmem/views/handover/word.hpp"
 
 namespace portunus::views {
@@ -40,7 +40,7 @@ enum class At : uint8_t {
   served,
   swap,
   announce,
-  told_write,
+  await_write_notice,
   copy_write,
   read,
   hint,
@@ -51,15 +51,15 @@ enum class At : uint8_t {
   ask,
   look_again,
   take_back,
-  told_read,
-  copy_told,
+  await_read_notice,
+  copy_after_notice,
   held,
   reading,
   lost
 };
 enum class Copied : uint8_t { not_yet, yes, lost };
 
-// Where a request is.
+// The progress of a request.
 struct Request {
   At at = At::write;
   uint16_t other = 0;  // the process it has to do with there
@@ -98,14 +98,14 @@ Request step(Site& site, Request r) {
     case At::announce: {
       const W word = site.announce(r.other);
       if (site.gone() || word.lost()) return here(At::lost);
-      return here(word.kind() == Kind::owner ? At::copy_write : At::told_write);
+      return here(word.kind() == Kind::owner ? At::copy_write : At::await_write_notice);
     }
-    case At::told_write:
-      switch (site.told(r.other)) {
-        case Told::not_yet: return r;
-        case Told::lost: return here(At::lost);
-        case Told::yes: return here(At::copy_write);
-        case Told::brought: break;
+    case At::await_write_notice:
+      switch (site.notice(r.other)) {
+        case Notice::not_yet: return r;
+        case Notice::lost: return here(At::lost);
+        case Notice::yes: return here(At::copy_write);
+        case Notice::brought: break;
       }
       site.add_mine(W::granted());
       return here(At::held);
@@ -128,7 +128,8 @@ Request step(Site& site, Request r) {
       return here(At::tail);
     }
     case At::hint: {
-      // Who owns with nobody behind has the newest version. What those behind one who waits or writes release is not older than this read.
+      // An owner with nobody behind has the newest version. Versions released by those behind one who waits or writes are not older than
+      // this read.
       const W word = site.look(r.other);
       if (!site.gone() && !word.lost()) {
         if (word.busy()) return here(At::ask);
@@ -167,26 +168,26 @@ Request step(Site& site, Request r) {
       site.expect();
       site.ask(r.other);
       if (site.gone()) return here(At::lost);
-      return here(Site::kLooksTwice ? At::look_again : At::told_read);
+      return here(Site::kLooksTwice ? At::look_again : At::await_read_notice);
     case At::look_again: {
       const W word = site.look(r.other);
       if (site.gone() || word.lost()) return here(At::lost);
-      return here(word.busy() ? At::told_read : At::take_back);
+      return here(word.busy() ? At::await_read_notice : At::take_back);
     }
     case At::take_back: {
       const bool mine = site.take_back(r.other);
       if (site.gone()) return here(At::lost);
-      return here(mine ? At::tail : At::told_read);
+      return here(mine ? At::tail : At::await_read_notice);
     }
-    case At::told_read:
-      switch (site.told(r.other)) {
-        case Told::not_yet: return r;
-        case Told::lost: return here(At::lost);
-        case Told::yes: return here(At::copy_told);
-        case Told::brought: break;
+    case At::await_read_notice:
+      switch (site.notice(r.other)) {
+        case Notice::not_yet: return r;
+        case Notice::lost: return here(At::lost);
+        case Notice::yes: return here(At::copy_after_notice);
+        case Notice::brought: break;
       }
       return has_read();
-    case At::copy_told:
+    case At::copy_after_notice:
       switch (site.copy(r.other)) {
         case Copied::not_yet: return r;
         case Copied::lost: return here(At::lost);

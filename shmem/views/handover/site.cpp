@@ -10,17 +10,17 @@ bool Site::has_released(unsigned q) const {
   return word.kind() == Kind::owner && !word.lost();
 }
 
-Told Site::told(unsigned q) {
-  auto word = own(slot().told);
+Notice Site::notice(unsigned q) {
+  auto word = own(slot().notice);
   // acquire: pairs with the store of who told, behind which lies all that he wrote.
-  ToldWord now{word.load(std::memory_order_acquire)};
-  if (now.told() == Told::not_yet && net().dead(static_cast<int>(q))) {
+  ReleaseNotice now{word.load(std::memory_order_acquire)};
+  if (now.notice() == Notice::not_yet && net().dead(static_cast<int>(q))) {
     now = {word.load(std::memory_order_acquire)};
-    if (now.told() == Told::not_yet) return has_released(q) ? Told::yes : Told::lost;
+    if (now.notice() == Notice::not_yet) return has_released(q) ? Notice::yes : Notice::lost;
   }
-  if (now.told() == Told::brought) took_delivery(view);
-  view.told_word = now;
-  return now.told();
+  if (now.notice() == Notice::brought) took_delivery(view);
+  view.release_notice = now;
+  return now.notice();
 }
 
 void Site::tell(unsigned p, bool push) {
@@ -32,14 +32,15 @@ void Site::tell(unsigned p, bool push) {
 void Site::tell_released(unsigned p) {
   const uint64_t version = own(slot().version).load(std::memory_order_relaxed);
   const bool uniform = view.declared && own(slot().uniform).load(std::memory_order_relaxed) == version;
-  const ToldWord word = ToldWord::yes(version, uniform, own(slot().generation).load(std::memory_order_relaxed));
-  net().store(static_cast<int>(p), library.layout.slot(view.id) + offsetof(Slot, told), word.bits);
+  const ReleaseNotice word = ReleaseNotice::yes(version, uniform, own(slot().generation).load(std::memory_order_relaxed));
+  net().store(static_cast<int>(p), library.layout.slot(view.id) + offsetof(Slot, notice), word.bits);
 }
 
 void Site::say_what_is_here(unsigned q) {
   const Slot& mine = slot();
-  const Wanted wanted = Wanted::of(static_cast<uint64_t>(view.id), version_here(view), mine.index_at, mine.meaning, mine.generation);
-  net().put_small(static_cast<int>(q), library.layout.wanted_by(me()), &wanted, sizeof wanted);
+  const RequestNotice notice =
+      RequestNotice::of(static_cast<uint64_t>(view.id), version_here(view), mine.index_at, mine.meaning, mine.generation);
+  net().put_small(static_cast<int>(q), library.layout.request_notice_of(me()), &notice, sizeof notice);
 }
 
 void Site::ask(unsigned q) {
@@ -61,14 +62,14 @@ bool Site::take_back(unsigned q) {
 
 void Site::take_readers(bool lost) {
   for (unsigned first = 0; first < static_cast<unsigned>(library.n); first += 32) {
-    auto word = own(*reinterpret_cast<uint64_t*>(library.board + library.layout.bit_word(view.id, first)));
+    auto word = own(*reinterpret_cast<uint64_t*>(library.own_block + library.layout.bit_word(view.id, first)));
     uint64_t bits = word.load(std::memory_order_seq_cst), asked;
     do {
       asked = bits & 0xffffffffu;
       if (!asked) break;
     } while (!word.compare_exchange_weak(bits, (bits & ~uint64_t{0xffffffffu}) | (lost ? 0 : asked << 32), std::memory_order_seq_cst));
     if (!asked) continue;
-    auto pushes = own(*reinterpret_cast<uint64_t*>(library.board + library.layout.push_word(view.id, first)));
+    auto pushes = own(*reinterpret_cast<uint64_t*>(library.own_block + library.layout.push_word(view.id, first)));
     for (uint64_t left = asked; left; left &= left - 1) {
       const unsigned i = static_cast<unsigned>(__builtin_ctzll(left)), p = first + i;
       const uint64_t bit = uint64_t{1} << i;
@@ -86,7 +87,7 @@ void Site::take_readers(bool lost) {
 bool Site::served() {
   bool all = true;
   for (unsigned first = 0; first < static_cast<unsigned>(library.n); first += 32) {
-    auto word = own(*reinterpret_cast<uint64_t*>(library.board + library.layout.bit_word(view.id, first)));
+    auto word = own(*reinterpret_cast<uint64_t*>(library.own_block + library.layout.bit_word(view.id, first)));
     uint64_t served = word.load(std::memory_order_seq_cst) >> 32;
     if (!served) continue;
     poll_deliveries();

@@ -56,24 +56,24 @@ struct Site {
     net().clear();
   }
   void expect() {
-    view.told_word = {};
-    own(slot().told).store(0, std::memory_order_seq_cst);
+    view.release_notice = {};
+    own(slot().notice).store(0, std::memory_order_seq_cst);
   }
-  Told told(unsigned q);
+  Notice notice(unsigned q);
   bool has_released(unsigned q) const;
   void tell(unsigned p, bool push);
   void tell_released(unsigned p);
   void tell_lost(unsigned p) {
-    net().store(static_cast<int>(p), library.layout.slot(view.id) + offsetof(Slot, told), static_cast<uint64_t>(Told::lost));
+    net().store(static_cast<int>(p), library.layout.slot(view.id) + offsetof(Slot, notice), static_cast<uint64_t>(Notice::lost));
   }
   void say_what_is_here(unsigned q);
   void ask(unsigned q);
   bool take_back(unsigned q);
-  // Who asked and is not told yet, or is being served.
+  // A reader that asked and is not told yet, or is being served.
   bool any_reader() const {
     for (unsigned first = 0; first < static_cast<unsigned>(library.n); first += 32)
       // seq_cst: the bit is looked at after the owner's word was changed.
-      if (own(*reinterpret_cast<uint64_t*>(library.board + library.layout.bit_word(view.id, first))).load(std::memory_order_seq_cst))
+      if (own(*reinterpret_cast<uint64_t*>(library.own_block + library.layout.bit_word(view.id, first))).load(std::memory_order_seq_cst))
         return true;
     return false;
   }

@@ -44,12 +44,12 @@ struct BasicWord {
   constexpr BasicWord again(bool new_epoch = true) const { return {bits - 1 + (new_epoch ? kEpoch : 0)}; }
   // In the queue, with nobody behind yet.
   constexpr BasicWord waiting() const { return {(epoch() + 1) << kEpochAt | static_cast<Int>(Kind::waits)}; }
-  // What to add: waits -> held, held -> owner, a read begins, a read ends.
+  // Numbers to add: waits -> held, held -> owner, a read begins, a read ends.
   static constexpr Int granted() { return 1; }
   static constexpr Int released() { return 1; }
   static constexpr Int reads() { return kEpoch + kChanging; }
   static constexpr Int has_read() { return static_cast<Int>(-static_cast<Int>(kChanging)); }
-  // What the process behind sets.
+  // The word that the process behind sets.
   static constexpr Int announcement(unsigned process, bool push) { return static_cast<Int>(process + 1) << kNextAt | (push ? kPush : 0); }
 };
 

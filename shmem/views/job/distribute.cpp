@@ -13,7 +13,7 @@ void distribute(void* variable, size_t bytes) {
   for (size_t done = 0; done < bytes; done += kStage) {
     char* const at = static_cast<char*>(variable) + done;
     const size_t part = std::min(kStage, bytes - done);
-    if (library.me == 0) copy_run(library.board + library.layout.stage, at, part);
+    if (library.me == 0) copy_run(library.own_block + library.layout.stage, at, part);
     meet(kId);
     if (library.me != 0) {
       if (const char* there = library.net.near(0, library.layout.stage)) copy_run(at, there, part);

@@ -70,8 +70,8 @@ Layout::Layout(size_t pages, unsigned processes) {
   slots = sizes + aligned(pages * (kPage / kBlock) * 8);
   bits = slots + aligned(VDC_NVIEWS * sizeof(Slot));
   pushes = bits + aligned(VDC_NVIEWS * bit_words * 8);
-  wanted = pushes + aligned(VDC_NVIEWS * bit_words * 8);
-  pool = wanted + aligned(processes * sizeof(Wanted));
+  request_notices = pushes + aligned(VDC_NVIEWS * bit_words * 8);
+  pool = request_notices + aligned(processes * sizeof(RequestNotice));
   pool_bytes = aligned(pages * kPage / 4 + (size_t{1} << 20));
   arena = pool + pool_bytes;
   arena_bytes = pages * kPage;
@@ -121,14 +121,14 @@ void start_up() {
   library.n = shmem_n_pes();
   if (library.n > VDC_NPROCS) end_job("a job of %d processes is too large; the most are %d", library.n, VDC_NPROCS);
   library.layout = Layout(pages, static_cast<unsigned>(library.n));
-  library.board = static_cast<char*>(shmem_align(kPage, library.layout.total));
-  if (!library.board)
+  library.own_block = static_cast<char*>(shmem_align(kPage, library.layout.total));
+  if (!library.own_block)
     end_job("the symmetric heap has no %zu bytes for %zu shared pages; set SHMEM_SYMMETRIC_SIZE to more, or VDC_PAGES to less",
             library.layout.total, pages);
   library.up = true;
-  if (used || started) memset(library.board, 0, library.layout.total);  // else it is zero
+  if (used || started) memset(library.own_block, 0, library.layout.total);  // else it is zero
   started = true;
-  library.net.open(library.board, library.layout.total, library.me, library.n);
+  library.net.open(library.own_block, library.layout.total, library.me, library.n);
   library.counters.show();
   library.views.resize(VDC_NVIEWS);
   library.image_done = false;
@@ -236,7 +236,7 @@ void shut_down() {
   }
   window.close();
   library.net.close();
-  shmem_free(library.board);
+  shmem_free(library.own_block);
   std::destroy_at(&library);
   std::construct_at(&library);
   shmem_finalize();

@@ -11,7 +11,7 @@
 #include <cstddef>
 #include <cstdint>
 
-#include "shmem/views/handover/wanted.hpp"
+#include "shmem/views/handover/request_notice.hpp"
 
 namespace portunus::views {
 
@@ -31,11 +31,11 @@ struct Header {
   alignas(64) uint64_t barrier_id[2][kRounds];
 };
 
-// What a process tells of one view.
+// The facts that a process tells of one view.
 struct alignas(128) Slot {
   uint64_t word;          // word.hpp
   uint64_t tail;          // at the manager: 1 + the last in the queue
-  uint64_t told;          // to this process, by whom it waits for: told.hpp
+  uint64_t notice;        // to this process, by whom it waits for: release_notice.hpp
   uint64_t version;       // of the copy here
   uint64_t uniform;       // if it is `version`: so are all blocks of a declared view
   uint64_t index_at;      // offset of the index
@@ -52,14 +52,14 @@ struct alignas(128) Slot {
 static_assert(sizeof(Slot) == 128);
 
 struct Layout {
-  size_t turns, stage, owners, sizes, slots, bits, pushes, wanted, pool, pool_bytes, arena, arena_bytes, total;
+  size_t turns, stage, owners, sizes, slots, bits, pushes, request_notices, pool, pool_bytes, arena, arena_bytes, total;
   size_t bit_words;  // per view: 32 processes each, those who asked below, those who are served above
 
   Layout() = default;
   Layout(size_t pages, unsigned processes);
   size_t slot(int view) const { return slots + static_cast<size_t>(view) * sizeof(Slot); }
   size_t bit_word(int view, unsigned process) const { return bits + (static_cast<size_t>(view) * bit_words + process / 32) * 8; }
-  size_t wanted_by(unsigned process) const { return wanted + process * sizeof(Wanted); }
+  size_t request_notice_of(unsigned process) const { return request_notices + process * sizeof(RequestNotice); }
   size_t push_word(int view, unsigned process) const { return pushes + (static_cast<size_t>(view) * bit_words + process / 32) * 8; }
 };
 

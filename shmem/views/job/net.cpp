@@ -149,9 +149,9 @@ void Net::put(client::SignalledPuts& delivery, int pe, size_t offset, const void
   count_messages(delivery.puts.issued() - before);
 }
 
-void Net::finish(client::SignalledPuts& delivery, int pe, size_t told, uint64_t value) {
+void Net::finish(client::SignalledPuts& delivery, int pe, size_t word, uint64_t value) {
   count_messages(1);
-  check(delivery.signal(at(pe, told), PTL_MAX, value), "PtlTriggeredAtomic");
+  check(delivery.signal(at(pe, word), PTL_MAX, value), "PtlTriggeredAtomic");
 }
 
 // ---- puts that are counted at their target

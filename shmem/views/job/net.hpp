@@ -27,7 +27,7 @@ class Net {
   void open(char* block, size_t bytes, int me, int processes);
   void close();
 
-  // Where `offset` of that process lies here; nullptr when it is not on this node.
+  // The address of `offset` of that process here; nullptr when it is not on this node.
   char* near(int pe, size_t offset) const { return bases_[static_cast<size_t>(pe)] ? bases_[static_cast<size_t>(pe)] + offset : nullptr; }
   // Inside of wait() only those are found that were asked for outside before: a callback must not call what steps the
   // engine.
@@ -70,7 +70,7 @@ class Net {
   void load(Operations& batch, int pe, size_t offset, uint64_t* to);
   // Waits. False: the process has died.
   bool answered(Operations& batch, int pe);
-  // What is not long goes in messages that travel with their header: longer ones need the other's engine once more, which may have to wait
+  // Short data go in messages that travel with their header: longer ones need the other's engine once more, which may have to wait
   // for a processor.
   size_t part_of(size_t bytes) const {
     constexpr size_t kLong = 128 * 1024;
@@ -83,11 +83,11 @@ class Net {
   }
   size_t ordered() const { return std::min(limits_.max_waw_ordered_size, limits_.max_war_ordered_size); }
 
-  // Puts that leave by themselves; when all are acknowledged, `value` is put to the word at `told`: the engines do it,
+  // Puts that leave by themselves; when all are acknowledged, `value` is put to the word at `word`: the engines do it,
   // nobody waits.
   void open(client::SignalledPuts& delivery) const;
   void put(client::SignalledPuts& delivery, int pe, size_t offset, const void* from, size_t bytes);
-  void finish(client::SignalledPuts& delivery, int pe, size_t told, uint64_t value);
+  void finish(client::SignalledPuts& delivery, int pe, size_t word, uint64_t value);
 
   // Puts that the target counts, and nobody acknowledges: entries of their own, named by match bits, each with a counter. A message of
   // `bytes` goes in parts_of(bytes) puts.
@@ -98,7 +98,7 @@ class Net {
   // `from` is an offset of this process's block, whose bytes stay as they are until it is known that they came; or have left, when
   // all of `leaving` is settled.
   void put_counted(int pe, ptl_match_bits_t bits, size_t from, size_t bytes, Operations* leaving = nullptr);
-  // What is said to happen when a counter reaches a threshold then happens again, each time that it has counted `stride` more.
+  // Lets what happens when a counter reaches a threshold happen again, each time that it has counted `stride` more.
   void repeat(ptl_handle_ct_t count, uint64_t stride);
   void put_when(ptl_handle_ct_t count, uint64_t threshold, int pe, ptl_match_bits_t bits, size_t from, size_t bytes);
   void add_when(ptl_handle_ct_t count, uint64_t threshold, int pe, size_t offset);

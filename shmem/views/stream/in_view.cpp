@@ -63,7 +63,7 @@ bool leave_view(View& view, double seconds) {
   for (const int reader : stream.readers) {
     if (!library.net.near(reader, 0)) continue;
     PlaceOf place(view, reader);
-    // Who is copying or has done so needs no slot.
+    // A reader that is copying or has done so needs no slot.
     if (place.look().where() == Where::view && !stream.in_ring) {
       pack(view, library.arena() + stream.slot_of(stream.version));
       stream.in_ring = true;

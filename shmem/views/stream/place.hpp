@@ -1,9 +1,9 @@
 // place.hpp: where the newest version of a stream lies for a reader on the writer's node: in the view, where it was written, or in the
 // ring.
 //
-// What is read in the view is copied once, not twice. The writer takes it from there when it writes again: it packs the version into the
-// ring, then withdraws the view from those readers who have not come yet; for who is copying just then it waits. One word for each reader
-// says so. The tests walk this code through all interleavings.
+// A version that is read in the view is copied once, not twice. The writer takes it from there when it writes again: it packs the version
+// into the ring, then withdraws the view from those readers who have not come yet; for who is copying just then it waits. One word for each
+// reader says so. The tests walk this code through all interleavings.
 //
 // Site: Place look(); bool change(Place& expected, Place): the reader's word, the latter by comparing, which says what it found.
 //

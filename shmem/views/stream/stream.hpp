@@ -7,8 +7,8 @@
 // back when it was read. Only the writer ever waits: in acquire, while somebody has `depth` versions before him, or the last one is on its
 // way from the view.
 //
-// What is long is not packed as long as that can be helped (in_view.cpp): release leaves it in the view, from where it is put or copied. To
-// a reader who hangs on the writer alone, and has read all before, it is put into his view. A writer who comes back before it has left
+// A long version is not packed as long as that can be helped (in_view.cpp): release leaves it in the view, from where it is put or copied.
+// To a reader who hangs on the writer alone, and has read all before, it is put into his view. A writer who comes back before it has left
 // packs it at once from then on, for a while.
 //
 // Thread: the one that calls. Invariants: a slot is written again only after every living reader has released its version; the writer's

@@ -19,7 +19,7 @@ struct Blocked {
   constexpr int view() const { return static_cast<int>(bits >> 16 & 0xffff); }
   constexpr int process() const { return static_cast<int>(bits & 0xffff) - 1; }
   constexpr uint32_t turn() const { return static_cast<uint32_t>(bits >> 32); }
-  // What this process says next.
+  // The word that this process says next.
   constexpr Blocked again(int view, unsigned process, uint32_t next_turn) const {
     return by(view, process, 0).bits == (bits & 0xffffffff) ? *this : by(view, process, next_turn);
   }

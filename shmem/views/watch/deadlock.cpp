@@ -15,7 +15,7 @@ uint32_t last_turn = 0;
 }  // namespace
 
 void view_blocks(View& view) {
-  if (view.request.at != At::told_write && view.request.at != At::told_read) return;
+  if (view.request.at != At::await_write_notice && view.request.at != At::await_read_notice) return;
   auto word = own(library.header().blocked);
   const Blocked before{word.load(std::memory_order_relaxed)}, said = before.again(view.id, view.request.other, last_turn + 1);
   last_turn += said.bits != before.bits;
@@ -33,8 +33,8 @@ std::vector<std::pair<int, uint64_t>> DeadlockProbe::follow() const {
   for (int i = 0; i <= library.n; ++i) {
     const Blocked said{library.net.load(at, offsetof(Header, blocked))};
     if (library.net.failed() || said.none()) break;
-    // Told already, it goes on as soon as it is given a processor.
-    if (library.net.load(at, library.layout.slot(said.view()) + offsetof(Slot, told)) != 0 || library.net.failed()) break;
+    // Notice already, it goes on as soon as it is given a processor.
+    if (library.net.load(at, library.layout.slot(said.view()) + offsetof(Slot, notice)) != 0 || library.net.failed()) break;
     chain.push_back({at, said.bits});
     at = said.process();
     if (at == library.me) return chain;

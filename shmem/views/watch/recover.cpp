@@ -25,12 +25,12 @@ void turn() {
   ++turns;
   for (int pe = 0; pe < library.n; ++pe)
     if (!library.net.dead(pe)) library.net.store(pe, library.layout.turns + static_cast<size_t>(library.me) * 8, turns);
-  auto* const reached = reinterpret_cast<uint64_t*>(library.board + library.layout.turns);
+  auto* const reached = reinterpret_cast<uint64_t*>(library.own_block + library.layout.turns);
   for (int pe = 0; pe < library.n; ++pe)
     wait_for([&] { return own(reached[pe]).load(std::memory_order_acquire) >= turns || library.net.dead(pe); }, kForEver);
 }
 
-// What process pe published at `offset` of its slot.
+// The word that process pe published at `offset` of its slot.
 uint64_t said_by(int pe, const View& view, size_t offset) {
   const uint64_t said = library.net.load(pe, library.layout.slot(view.id) + offset);
   library.net.clear();
@@ -44,12 +44,12 @@ void meet_the_living() { turn(); }
 std::pair<int, uint64_t> recover(View& view) {
   if (view.held || view.reads) refuse(VDCX_ERR_STATE, "view %d is held by this process: release it before it is recovered", view.id);
   if (view.pending) {
-    // What was asked for is void, but what has come is here, and what can be copied from the dead comes.
-    if (library.net.dead(view.request.other)) go_on_with_aheads();
-    if (ToldWord{own(library.slot(view.id).told).load(std::memory_order_acquire)}.told() == Told::brought) took_delivery(view);
+    // Requests are void, but data that have come are here, and those that can be copied from the dead come.
+    if (library.net.dead(view.request.other)) continue_prefetches();
+    if (ReleaseNotice{own(library.slot(view.id).notice).load(std::memory_order_acquire)}.notice() == Notice::brought) took_delivery(view);
     abandon_copy(view);
     patch_twins(view);
-    std::erase(library.aheads, &view);
+    std::erase(library.prefetches, &view);
     view.pending = view.ahead = false;
   }
   publish_image();
@@ -88,10 +88,10 @@ std::pair<int, uint64_t> recover(View& view) {
     const Word word{own(slot.word).load()};
     own(slot.word).store((word.epoch() + 1) << Word::kEpochAt | static_cast<uint64_t>(library.me == owner ? Kind::owner : Kind::none),
                          std::memory_order_seq_cst);
-    own(slot.told).store(0, std::memory_order_seq_cst);
+    own(slot.notice).store(0, std::memory_order_seq_cst);
     for (size_t i = 0; i < library.layout.bit_words; ++i) {
-      own(*reinterpret_cast<uint64_t*>(library.board + library.layout.bit_word(view.id, static_cast<unsigned>(i * 32)))).store(0);
-      own(*reinterpret_cast<uint64_t*>(library.board + library.layout.push_word(view.id, static_cast<unsigned>(i * 32)))).store(0);
+      own(*reinterpret_cast<uint64_t*>(library.own_block + library.layout.bit_word(view.id, static_cast<unsigned>(i * 32)))).store(0);
+      own(*reinterpret_cast<uint64_t*>(library.own_block + library.layout.push_word(view.id, static_cast<unsigned>(i * 32)))).store(0);
     }
     if (library.me == view.manager) own(slot.tail).store(static_cast<uint64_t>(owner + 1), std::memory_order_seq_cst);
     // A copy that was being changed may be newer in part than its version says: all of it is fetched again.

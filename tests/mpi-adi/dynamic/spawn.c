@@ -181,7 +181,7 @@ static void nested(MPI_Comm parent, const char* depth) {
     part(&inter);
 }
 
-/* Where children start and are sought, and how many. */
+/* The hosts and folders where children start and are sought, and how many. */
 static void infos(MPI_Comm parent, const char* want) {
     if (parent != MPI_COMM_NULL) {
         char here[PATH_MAX] = "";
@@ -230,7 +230,7 @@ static void infos(MPI_Comm parent, const char* want) {
         part(&inter);
         MPI_Info_free(&info);
     }
-    /* What cannot be had is refused. */
+    /* Requests that cannot be met are refused. */
     const struct {
         const char *key, *value;
         int error;
@@ -247,7 +247,7 @@ static void infos(MPI_Comm parent, const char* want) {
     rmdir(folder);
 }
 
-/* What cannot be started is told to all, and leaves nothing behind: good children come after it. */
+/* A program that cannot be started is told to all, and leaves nothing behind: good children come after it. */
 static void missing(MPI_Comm parent) {
     if (parent != MPI_COMM_NULL) {
         part(&parent);

@@ -106,7 +106,7 @@ TEST(FileErrors, RanksThatDifferAreTold) {
             ranks() > 1 ? MPI_ERR_AMODE : MPI_SUCCESS);
   if (ranks() == 1) MPI_File_close(&other);
   int data = 0;
-  // Where the ranks wait for each other, those with right arguments are told of wrong ones; nobody hangs elsewhere.
+  // Ranks with right arguments are told of wrong ones where they wait for each other; nobody hangs elsewhere.
   MPI_Datatype tile;
   MPI_Type_create_resized(MPI_INT, 0, 8, &tile);
   MPI_Type_commit(&tile);

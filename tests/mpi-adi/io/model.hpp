@@ -18,7 +18,7 @@ struct Typed {
   int64_t extent = 0;
 
   int64_t size() const { return static_cast<int64_t>(places.size()); }
-  // Where byte k of any number of elements lies.
+  // The place of byte k of any number of elements lies.
   int64_t place(int64_t k) const { return k / size() * extent + places[static_cast<size_t>(k % size())]; }
 };
 

@@ -61,7 +61,7 @@ void run_round(Draw& draw, const char* datarep, bool small_buffers, bool atomic)
   const bool background = draw.chance(2);
   const auto own = static_cast<size_t>(rank());
 
-  // What nobody writes must stay as it is.
+  // Bytes that nobody writes must stay as it is.
   Model model;
   const int64_t most = displacement + (units + start + 64) / tiles[0].size() * tiles[0].extent + 4 * tiles[0].extent + 4096;
   if (background) {

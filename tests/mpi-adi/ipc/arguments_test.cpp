@@ -177,7 +177,7 @@ TEST_F(Peace, MemoryThatMayNotBeTouchedIsACodeWhateverItsLength) {
   constexpr size_t kMost = 4 << 20, kPage = 4096;
   const std::vector<size_t> lengths{1, 8, 3 * kPage, 100'000, kMost};
   const size_t whole = 2 * lengths.size() * kMost;
-  // What a thread has asked about lately is not looked at again: a thread of its own, and other memory for each.
+  // Memory that a thread has asked about lately is not looked at again: a thread of its own, and other memory for each.
   std::thread caller([&] {
     auto* memory = static_cast<char*>(mmap(nullptr, whole, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0));
     ASSERT_NE(memory, MAP_FAILED);

@@ -284,7 +284,7 @@ TEST_F(Processes, WaitingTakesNoProcessorTime) {
   EXPECT_LT(used, 200.0) << "ms of processor time in 800 ms of waiting";
 }
 
-// Where only the application's calls step the engine, each of them has to look.
+// Each call has to look where only the application's calls step the engine.
 TEST_F(Processes, AServerThatNeverWaitsIsReachedAllTheSame) {
   const Child child = start("call");
   peace_task_t task;

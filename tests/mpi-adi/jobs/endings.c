@@ -61,7 +61,7 @@ static int outlives(const char *how, int rank, int size) {
         error = MPI_Send(&word, 1, MPI_INT, dead, 3, MPI_COMM_WORLD);
     }
     if (error != MPI_ERR_PROC_ABORTED) return 4;
-    /* What it said before its end is there, and the living hear one another. */
+    /* Messages from before its end are there, and the living hear one another. */
     if (MPI_Recv(&word, 1, MPI_INT, dead, 2, MPI_COMM_WORLD, MPI_STATUS_IGNORE) != MPI_SUCCESS || word != dead) return 5;
     int next = (rank + 1) % dead, other = -1;
     MPI_Sendrecv(&rank, 1, MPI_INT, next, 4, &other, 1, MPI_INT, (rank + dead - 1) % dead, 4, MPI_COMM_WORLD, MPI_STATUS_IGNORE);

@@ -24,7 +24,7 @@
 
 static atomic_long calls, refused = -1;
 
-/* What libpmix and its libevent lack is theirs to tell. libfabric's net tells nobody of a connection that it cannot watch, and does not
+/* Lacks of libpmix and its libevent are theirs to tell. libfabric's net tells nobody of a connection that it cannot watch, and does not
  * find out, either. */
 static int is_ours(const void *caller, const char *what) {
     Dl_info of;

@@ -98,7 +98,7 @@ static void groups_and_names(void) {
     EXPECT(MPI_Lookup_name("ocean", MPI_INFO_NULL, found) == MPI_ERR_NAME);
 }
 
-/* What cannot be is told to all ranks of the communicator. */
+/* Calls that cannot succeed are told to all ranks of the communicator. */
 static void errors(void) {
     char port[MPI_MAX_PORT_NAME];
     MPI_Comm inter = MPI_COMM_SELF;
@@ -141,7 +141,7 @@ static void join(void) {
     EXPECT(MPI_Comm_join(-1, &inter) == MPI_ERR_ARG);
 }
 
-/* Who connects gives up where nobody accepts in the time that it has; the port is as good as before. */
+/* A client gives up where nobody accepts in the time that it has; the port is as good as before. */
 static void patience(void) {
     char port[MPI_MAX_PORT_NAME] = "";
     MPI_Comm inter = MPI_COMM_NULL;

@@ -211,7 +211,7 @@ struct Receive {
   int source, tag;
 };
 
-// What `sender` sends to `target` in this round: the same on both sides.
+// The messages that `sender` sends to `target` in this round: the same on both sides.
 std::vector<Message> plan_sends(int round, int sender, int target, int count) {
   std::mt19937 random(static_cast<uint32_t>((round * 64 + sender) * 64 + target));
   std::vector<Message> plan;

@@ -12,7 +12,7 @@ static void sum_of_bits(void *a, void *b, int *n, MPI_Datatype *type) {
     for (int i = 0; i < *n; ++i) ((int *)b)[i] += ((int *)a)[i];
 }
 
-/* What is alike in all that counts. */
+/* Calls that are alike in all that counts. */
 static void alike(void) {
     MPI_Datatype spread, dense, pair;
     MPI_Op own;

@@ -12,7 +12,7 @@
 namespace bounds_test {
 namespace {
 
-// What the standard calls a type map, byte by byte, with the bounds that were set.
+// The type map of the standard, byte by byte, with the bounds that were set.
 struct Model {
   MPI_Datatype type = MPI_DATATYPE_NULL;
   std::vector<MPI_Aint> bytes;

@@ -32,7 +32,7 @@ constexpr Kind kSends[] = {
     {"MPI_Isend", false, MPI_Isend},        {"MPI_Issend", false, MPI_Issend},        {"MPI_Ibsend", false, MPI_Ibsend},
     {"MPI_Send_init", true, MPI_Send_init}, {"MPI_Ssend_init", true, MPI_Ssend_init}, {"MPI_Bsend_init", true, MPI_Bsend_init},
 };
-// What the receiver does before the send is cancelled.
+// The act of the receiver before the send is cancelled.
 enum class Phase { nothing, receives, has_received };
 constexpr const char* kPhases[] = {"nothing", "a receive", "a receive that is complete"};
 

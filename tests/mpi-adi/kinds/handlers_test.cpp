@@ -122,7 +122,7 @@ TEST(Handlers, AreThoseOfTheObjectOfTheCall) {
     EXPECT_EQ(request, MPI_REQUEST_NULL);
   }
   makes = -1;
-  // What makes nothing, as its group is empty, calls nobody.
+  // A call that makes nothing, as its group is empty, calls no handler.
   called.clear();
   MPI_Comm_create_from_group(MPI_GROUP_EMPTY, "handlers", MPI_INFO_NULL, comm_handler, &made);
   MPI_Intercomm_create_from_groups(MPI_GROUP_EMPTY, 0, MPI_GROUP_EMPTY, 0, "handlers", MPI_INFO_NULL, comm_handler, &made);

@@ -195,7 +195,7 @@ TEST(InfoKeys, OfSessionsAndTheEnvironment) {
     EXPECT_NE(value_of(MPI_INFO_ENV, known, ""), "") << known;
 }
 
-// Where splitting is guided by a key, the key decides.
+// The key decides where splitting is guided by one.
 TEST(InfoKeys, OfSplitting) {
   const Info node({{"mpi_hw_resource_type", "mpi_shared_memory", ""}}), world({{"mpi_pset_name", "mpi://WORLD", ""}}),
       self({{"mpi_pset_name", "mpi://SELF", ""}});

@@ -1,4 +1,4 @@
-// What predefined things are called, where predefined attributes are, and the ends of error codes. Source: MPI-5.0, 7.8, 9.1.2, 9.5, 7.4.2.
+// The names of predefined things, places of predefined attributes, and the ends of error codes. Source: MPI-5.0, 7.8, 9.1.2, 9.5, 7.4.2.
 #include <string>
 #include <utility>
 
@@ -118,7 +118,7 @@ TEST(Predefined, AttributesOfTheWorldAreNotThoseOfSessions) {
   MPI_Session_finalize(&session);
 }
 
-// What is made of an error code is taken apart in the opposite order: strings, codes, classes.
+// Error classes, codes and strings that were added are removed in the opposite order.
 TEST(Predefined, ErrorCodesAreRemovedAfterTheirStrings) {
   ReturnErrors guard;
   int error_class, code;

@@ -61,7 +61,7 @@ void launch_close(struct launch *job) {
     if (!job->folder) ask(job, line, sizeof line);
 }
 
-/* What each rank said in this round: `all` holds job->size texts of 64 bytes. */
+/* Exchanges what each rank said in this round: `all` holds job->size texts of 64 bytes. */
 static void exchange(struct launch *job, const char *mine, char (*all)[64]) {
     char line[1024], path[512], ready[600];
     const int round = job->rounds++;

@@ -67,7 +67,7 @@ static ptl_match_bits_t bits_of(int round, int i) {
     return (length_of(i) > SHORT ? LONG : 0) | (ptl_match_bits_t)round << 16 | (ptl_match_bits_t)i;
 }
 
-/* What this rank has sent in this round. */
+/* The data that this rank has sent in this round. */
 static unsigned char *data[MESSAGES];
 static ptl_handle_me_t offered[MESSAGES];
 static int acknowledged, fetched, unexpected;

@@ -112,7 +112,7 @@ void parent(const ptlx_job_t& job, char* program) {
     while (PtlxJobEnded(id.c_str()) == 0) PtlxProgress();
     EXPECT(PtlxJobEnded("another") == 0 && PtlxJobEnded(nullptr) == 0);
   }
-  // What cannot be started is not, and a sentence says why.
+  // A program that cannot be started is not, and a sentence says why.
   programs[1].program = "/no/such/program";
   EXPECT(PtlxJobSpawn(programs, 2, "", text) == PTL_FAIL && std::strstr(text, "not found") != nullptr);
   programs[1].program = program, programs[1].folder = "/no/such/folder";

@@ -135,7 +135,7 @@ class Rank {
                            kMemory, 0, nullptr, 0, deaths, 1) == PTL_OK);
   }
   bool was_told() const { return __atomic_load_n(memory_.data(), __ATOMIC_ACQUIRE) == kMine; }
-  // What was read into: an operation that has ended leaves it alone.
+  // The memory that was read into: an operation that has ended leaves it alone.
   void take_back_memory() { std::fill(local_.begin(), local_.end(), kMine); }
   bool memory_is_untouched() const {
     return std::all_of(local_.begin(), local_.end(), [](uint8_t byte) { return byte == kMine; });

@@ -14,7 +14,7 @@ namespace {
 
 constexpr unsigned char kGuard = 0xa5;
 
-// What byte `i` of the element with running number `id` is in run `run`.
+// The value of byte `i` of the element with running number `id` in run `run`.
 unsigned char content(int64_t id, size_t i, int run) {
   return static_cast<unsigned char>(static_cast<size_t>(id) * 31 + i * 7 + static_cast<size_t>(run) * 13 + 1);
 }

@@ -12,7 +12,7 @@
 
 using Index = std::array<int64_t, CCC_MOST_AXES>;
 
-// Of a layout without a table of PEs.
+// The number of targets of a layout without a table of PEs.
 inline int64_t all_targets(const ccc_layout& layout) {
   int64_t all = 1;
   for (int d = 0; d < layout.axes; ++d) all *= portunus::distribution::processors(layout.axis[d]);

@@ -24,7 +24,7 @@ void require(int code) {
 double stencil(const double* x, int64_t s, int64_t n) { return (x[(s + n - 1) % n] + 2.0 * x[s] + x[(s + 1) % n]) / 4.0; }
 double first_value(int64_t s) { return 1.0 / static_cast<double>(s % 89 + 1); }
 
-// What virtual processor t has of `array`: full blocks at equal distances, and the last block, where that is shorter.
+// The pieces of `array` that virtual processor t has: full blocks at equal distances, and the last block, where that is shorter.
 std::vector<Vdcx_piece> pieces_of(const ccc_axis& axis, int64_t t, double* array) {
   const auto [block, processors] = axis.step[0];
   const int64_t count = ccc_count(&axis, t), full = count / block;

@@ -1,4 +1,4 @@
-// What vdc.h offers beyond the paper: limits of time, ahead, streams, circles, and every wrong call with its code and a
+// Calls of vdc.h beyond the paper: limits of time, ahead, streams, circles, and every wrong call with its code and a
 // sentence.
 #include <atomic>
 #include <thread>
@@ -248,7 +248,7 @@ TEST(Beyond, AWriterMayBeAsManyVersionsAheadAsTheStreamIsDeep) {
   }
 }
 
-// What arrives in a reader's view was not written by a session that finds its bytes by comparing, on the same page.
+// A version that arrives in a reader's view was not written by a session that finds its bytes by comparing, on the same page.
 TEST(Beyond, AnArrivingVersionIsNotTakenForWhatAnotherViewWrote) {
   if (count() < 2) GTEST_SKIP() << "needs two processes";
   constexpr size_t kLength = 18000;
@@ -341,7 +341,7 @@ TEST(Beyond, ADestroyedViewsNumberServesANewOne) {
   together();
 }
 
-// What ptlstat shows of this process.
+// A counter that ptlstat shows of this process.
 uint64_t counted(const char* name) {
   uint64_t* count = nullptr;
   EXPECT_EQ(PtlxCountAdd(name, "", &count), PTL_OK);
@@ -424,8 +424,8 @@ TEST(Counted, PagesThatLieTogetherTravelTogether) {
   }
 }
 
-// Who writes in turns what it has read before has all data: they are not asked for before it is known that there are new ones, and are
-// then.
+// A process that writes in turns what it has read before has all data: they are not asked for before it is known that there are new ones,
+// and are then.
 TEST(Counted, DataThatAreHereCeaseToBeAskedFor) {
   if (count() < 2) GTEST_SKIP() << "needs two processes";
   constexpr size_t kBytes = 16384;

@@ -1,6 +1,6 @@
-// What a diff may contain. Processes hold two pages each, whose bytes belong to four views; sessions follow each other, found and moved by
-// the library's own comparing and blending, against a reference that applies every session at once. 10 000 random programs, none wrong;
-// with any one precaution taken out, some are.
+// The possible contents of a diff. Processes hold two pages each, whose bytes belong to four views; sessions follow each other, found and
+// moved by the library's own comparing and blending, against a reference that applies every session at once. 10 000 random programs, none
+// wrong; with any one precaution taken out, some are.
 #include <gtest/gtest.h>
 
 #include <algorithm>

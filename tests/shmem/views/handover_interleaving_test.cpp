@@ -94,9 +94,9 @@ struct Simulated : Rules {
   unsigned hint() const { return Rules::kHint ? (me_ + Rules::kHint) % static_cast<unsigned>(world.of.size()) + 1 : 0; }
   void wrong_hint() {}
   void expect() { my().told.store(0); }
-  Told told(unsigned) {
+  Notice notice(unsigned) {
     my().told.await(1);
-    return Rules::kBrings ? Told::brought : Told::yes;
+    return Rules::kBrings ? Notice::brought : Notice::yes;
   }
   void give(unsigned p) {
     if (Rules::kBrings) move(me_, p);

@@ -1,8 +1,12 @@
 #!/usr/bin/env python3
-"""misuse_test.py PTLRUN PROGRAM: each mistake ends the job, by a sentence that names it; without one the job ends well."""
+"""misuse_test.py PTLRUN PROGRAM: each mistake ends the job, by a sentence that names it; without one the job ends well.
+PTL_TRACE has what views did in files beside those of schedules."""
+import json
 import os
+import pathlib
 import subprocess
 import sys
+import tempfile
 
 CASES = {
     "none": None, "image": None, "acquired": None, "unacquired": "view 11: that is not held",
@@ -27,5 +31,13 @@ for case, sentence in CASES.items():
     if not good:
         wrong += 1
         print(f"{case}: status {done.returncode}, {done.stderr or 'no sentence'}")
+with tempfile.TemporaryDirectory() as folder:
+    subprocess.run([ptlrun, "-n", "2", "--timeout", "30", program, "acquired"], env=dict(os.environ, PTL_TRACE=f"{folder}/trace.json"), check=False)
+    for process in range(2):
+        views, schedules = (json.loads((pathlib.Path(folder) / name).read_text(encoding="utf-8"))["traceEvents"]
+                            for name in (f"trace.views.{process}.json", f"trace.{process}.json"))
+        if not any(event["cat"] == "view" for event in views) or not any(event.get("cat") == "execution" for event in schedules):
+            wrong += 1
+            print(f"process {process}: its traces lack views or schedules")
 print(f"{len(CASES)} cases, {wrong} wrong")
 sys.exit(bool(wrong))

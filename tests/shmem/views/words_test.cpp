@@ -1,4 +1,4 @@
-// What a blocked process says of its wait, what it is told, and what it expects to be copied.
+// The words by which a blocked process tells of its wait, is told, and asks for data.
 #include <gtest/gtest.h>
 
 #include <array>
@@ -7,8 +7,8 @@
 
 #include "shmem/views/diff/compare.hpp"
 #include "shmem/views/diff/expected.hpp"
-#include "shmem/views/handover/told.hpp"
-#include "shmem/views/handover/wanted.hpp"
+#include "shmem/views/handover/release_notice.hpp"
+#include "shmem/views/handover/request_notice.hpp"
 #include "shmem/views/watch/blocked.hpp"
 
 namespace portunus::views {
@@ -37,38 +37,38 @@ TEST(Blocked, AnotherWaitLooksDifferent) {
   EXPECT_NE(Blocked{}.again(3, 1, 6).bits, first.bits);
 }
 
-TEST(ToldWord, SaysWhatThereIsToBeCopied) {
-  const ToldWord word = ToldWord::yes(77, true, 5);
-  EXPECT_EQ(word.told(), Told::yes);
+TEST(ReleaseNotice, SaysWhatThereIsToBeCopied) {
+  const ReleaseNotice word = ReleaseNotice::yes(77, true, 5);
+  EXPECT_EQ(word.notice(), Notice::yes);
   EXPECT_TRUE(word.says_version());
   EXPECT_EQ(word.version(), 77u);
   EXPECT_EQ(word.generation(), 5u);
   EXPECT_TRUE(word.uniform());
-  EXPECT_FALSE(ToldWord::yes(77, false, 5).uniform());
+  EXPECT_FALSE(ReleaseNotice::yes(77, false, 5).uniform());
 }
 
-TEST(ToldWord, LeavesOutWhatDoesNotFit) {
+TEST(ReleaseNotice, LeavesOutWhatDoesNotFit) {
   constexpr uint64_t kMostVersion = (uint64_t{1} << 40) - 1, kMostGeneration = (uint64_t{1} << 21) - 1;
-  EXPECT_EQ(ToldWord::yes(kMostVersion, true, kMostGeneration).version(), kMostVersion);
-  EXPECT_EQ(ToldWord::yes(kMostVersion, true, kMostGeneration).generation(), kMostGeneration);
-  for (const ToldWord word : {ToldWord::yes(kMostVersion + 1, true, 0), ToldWord::yes(1, true, kMostGeneration + 1)}) {
-    EXPECT_EQ(word.told(), Told::yes);
+  EXPECT_EQ(ReleaseNotice::yes(kMostVersion, true, kMostGeneration).version(), kMostVersion);
+  EXPECT_EQ(ReleaseNotice::yes(kMostVersion, true, kMostGeneration).generation(), kMostGeneration);
+  for (const ReleaseNotice word : {ReleaseNotice::yes(kMostVersion + 1, true, 0), ReleaseNotice::yes(1, true, kMostGeneration + 1)}) {
+    EXPECT_EQ(word.notice(), Notice::yes);
     EXPECT_FALSE(word.says_version());
   }
-  EXPECT_FALSE((ToldWord{static_cast<uint64_t>(Told::brought)}.says_version()));
+  EXPECT_FALSE((ReleaseNotice{static_cast<uint64_t>(Notice::brought)}.says_version()));
 }
 
-TEST(Wanted, IsTakenOnlyWholeAndForTheSameView) {
-  const Wanted one = Wanted::of(3, 10, 4096, 77, 0), other = Wanted::of(3, 11, 8192, 77, 0);
+TEST(RequestNotice, IsTakenOnlyWholeAndForTheSameView) {
+  const RequestNotice one = RequestNotice::of(3, 10, 4096, 77, 0), other = RequestNotice::of(3, 11, 8192, 77, 0);
   EXPECT_TRUE(one.is_for(3));
   EXPECT_FALSE(one.is_for(4));
-  EXPECT_FALSE(Wanted{}.is_for(0));
+  EXPECT_FALSE(RequestNotice{}.is_for(0));
   auto torn = std::bit_cast<std::array<uint64_t, 8>>(one);
   const auto words = std::bit_cast<std::array<uint64_t, 8>>(other);
   for (size_t i = 0; i + 1 < 6; ++i) {
     torn[i] = words[i];
     if (i == 0) continue;  // they are for the same view
-    EXPECT_EQ(std::bit_cast<Wanted>(torn).is_for(3), torn == words) << i;
+    EXPECT_EQ(std::bit_cast<RequestNotice>(torn).is_for(3), torn == words) << i;
   }
 }
 

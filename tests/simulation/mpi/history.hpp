@@ -33,7 +33,7 @@ struct ReceivedMessage {
   size_t count = 0;
 };
 
-// What ranks agreed on, in the order in which each did; and the members of each communicator that was made by shrinking.
+// The values that ranks agreed on, in the order in which each did; and the members of each communicator that was made by shrinking.
 struct Agreement {
   int flag, code;
 };
@@ -46,7 +46,7 @@ struct History {
   std::map<int, int> rounds;  // done, by rank
 };
 
-// What is not as it would have been: a sentence, or nothing. `all`: all ranks have come to the end.
+// A difference from what would have been: a sentence, or nothing. `all`: all ranks have come to the end.
 std::string differs(History& history);
 std::string differ_survivors(const History& history, const Plan& plan, const std::vector<bool>& alive);
 

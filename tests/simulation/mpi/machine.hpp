@@ -48,7 +48,7 @@ class Machine {
 
 }  // namespace portunus::simulation
 
-// What the object exports: performs one rank's part of the plan, from MPI_Init to MPI_Finalize.
+// The function that the object exports: performs one rank's part of the plan, from MPI_Init to MPI_Finalize.
 using SimulatedRank = void(portunus::simulation::Machine& machine, const portunus::simulation::Plan& plan,
                            portunus::simulation::History& history, int rank);
 extern "C" [[gnu::visibility("default")]] SimulatedRank simulated_rank;

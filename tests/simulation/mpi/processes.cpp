@@ -174,7 +174,7 @@ void Processes::give_way(uint64_t until, const uint32_t* word, bool for_arrivals
   }
 }
 
-// Where each waits: for addr2line and the object.
+// Prints where each waits: for addr2line and the object.
 void Processes::show_stacks() {
   shows_stacks_ = true;
   for (auto& thread : threads_)
@@ -186,7 +186,7 @@ void Processes::wake(const uint32_t* word) {
     if (thread->word == word) thread->wake_at = net.now;
 }
 
-// Of all that live, and have not ended: who did has passed it.
+// A fence of all that live and have not ended: a rank that has ended has passed it.
 void Processes::fence() {
   const uint32_t mine = generation_;
   running_->process.in_fence = true;

@@ -26,7 +26,7 @@ class Copies {
   std::vector<SimulatedRank*> ranks_;
 };
 
-// What befalls a job, when so many turns have been taken since all ranks had begun.
+// A misfortune of a job, when so many turns have been taken since all ranks had begun.
 struct Misfortune {
   enum class Kind : uint8_t { none, kill, stop, cut } kind = Kind::none;
   uint64_t turns = 0;

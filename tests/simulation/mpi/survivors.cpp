@@ -76,7 +76,7 @@ class Survivor {
     history_.survivors[me_].push_back(there);
   }
 
-  // What it does is the same on all, by the round. True: nothing failed here, and all is right.
+  // The work is the same on all, by the round. True: nothing failed here, and all is right.
   bool work(int round) {
     MPI_Comm_rank(comm_, &rank_);
     MPI_Comm_size(comm_, &size_);

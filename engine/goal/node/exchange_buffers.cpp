@@ -1,0 +1,166 @@
+// Publishing and reading: see exchange_buffers.hpp.
+//
+// Thread: as exchange_buffers.hpp says.
+#include "engine/goal/node/exchange_buffers.hpp"
+#include "engine/host/copy_run.hpp"
+
+#include <sys/uio.h>
+
+#include <algorithm>
+#include <cassert>
+#include <cerrno>
+#include <cstdlib>
+#include <cstring>
+#include <utility>
+
+namespace portunus::goal::node {
+
+namespace {
+
+// Readers follow a writer who has a core of his own at this distance.
+constexpr size_t kStride = 16 * 1024;
+
+constexpr uint64_t kProbed = 0x706f7274756e7573;
+
+// A rank's ring where there are two, and the most that have more of it than they need.
+constexpr size_t kRing = size_t{2} << 20, kFew = 4;
+
+}  // namespace
+
+ExchangeBuffers::ExchangeBuffers(size_t rank, size_t size, Waiting& waiting)
+    : rank_(rank),
+      size_(size),
+      room_(std::clamp(kAllBuffers / size / kLine * kLine, kSmallBuffer, kMostBuffer)),
+      ring_(size > kFew ? least_ring()
+            : size > 2  ? kRing / 2
+                        : kRing),
+      waiting_(waiting) {}
+
+size_t ExchangeBuffers::bytes_each() const { return small_buffers() + 2 * kSmallBuffer + ring_; }
+
+uint64_t* ExchangeBuffers::places(size_t rank) const {
+  return reinterpret_cast<uint64_t*>(memory_.part(rank) + sizeof(Head) + number_ % 2 * table_bytes());
+}
+
+// In the ring, this one does not overlap the last: it goes behind that, or to the front, which the last has left free as there is room
+// for three.
+size_t ExchangeBuffers::next_place(size_t bytes) {
+  if (bytes <= kSmallBuffer) return small_buffers() + number_ % 2 * kSmallBuffer;
+  const size_t lines = (bytes + kLine - 1) / kLine * kLine;
+  if (next_ + lines > ring_) next_ = 0;
+  assert(next_ + lines <= ring_ && next_ % kLine == 0);
+  return small_buffers() + 2 * kSmallBuffer + std::exchange(next_, next_ + lines);
+}
+
+int ExchangeBuffers::make(Agreement& agreement, const GOAL_Group& group, bool may) {
+  const int code = memory_.make(agreement, group, bytes_each(), may);
+  return code == GOAL_SUCCESS && made() ? probe(agreement) : code;
+}
+
+// Whether every rank can read the memory of every other one: each tells where it has a word, and all look.
+int ExchangeBuffers::probe(Agreement& agreement) {
+  std::vector<int> processes;
+  for (const Record& one : agreement.all) processes.push_back(static_cast<int>(one.process));
+  const uint64_t word = kProbed ^ rank_;
+  told(rank_).at = ~reinterpret_cast<uint64_t>(&word);
+  int code = agreement.tell({.well = 1});
+  if (code != GOAL_SUCCESS) return code;
+  processes_ = std::move(processes);
+  bool can = PtlxDebug("no-cma") == 0;
+  for (size_t i = 0; can && i < size_; ++i) {
+    uint64_t theirs = 0;
+    can =
+        is_in_place(i) && read_in_place(i, 0, sizeof theirs, reinterpret_cast<std::byte*>(&theirs)) == Read::all && theirs == (kProbed ^ i);
+  }
+  code = agreement.tell({.well = can});
+  if (!agreement.all_well()) processes_.clear();
+  return code;
+}
+
+ExchangeBuffers::Read ExchangeBuffers::read_memory(size_t rank, uint64_t address, size_t bytes, std::byte* to) const {
+  for (size_t done = 0; done < bytes;) {
+    const iovec mine{to + done, bytes - done}, theirs{reinterpret_cast<void*>(address + done), bytes - done};
+    const ssize_t moved = process_vm_readv(processes_[rank], &mine, 1, &theirs, 1, 0);
+    if (moved <= 0) return moved < 0 && errno == ESRCH ? Read::gone : Read::refused;
+    done += static_cast<size_t>(moved);
+  }
+  return Read::all;
+}
+
+template <class Ready>
+bool ExchangeBuffers::await_ready(Ready&& ready) {
+  if (ready()) return true;
+  if (!std::exchange(told_, true)) waiting_.ring();
+  return waiting_.until(ready);
+}
+
+bool ExchangeBuffers::await_done_with(uint64_t number) {
+  assert(number <= number_);
+  if (done_by_all_ >= number) return true;
+  size_t next = 0;
+  const bool done = await_ready([&] {
+    while (next < size_ && (next == rank_ || head(next).done.load(std::memory_order_acquire) >= number)) ++next;
+    return next == size_;
+  });
+  if (done) done_by_all_ = number;
+  return done;
+}
+
+bool ExchangeBuffers::await_done() { return await_done_with(number_); }
+
+bool ExchangeBuffers::announce(const Announcement& mine) {
+  published_ = 0;
+  if (number_ > 2 && !await_done_with(number_ - 2)) return false;
+  told(rank_) = {mine, next_place(mine.bytes)};
+  return true;
+}
+
+bool ExchangeBuffers::offer(const Announcement& mine, const void* data) {
+  if (number_ > 2 && !await_done_with(number_ - 2)) return false;
+  told(rank_) = {mine, ~reinterpret_cast<uint64_t>(data)};
+  head(rank_).head.store(position(mine.bytes), std::memory_order_release);
+  told_ = false;
+  return true;
+}
+
+void ExchangeBuffers::publish(const void* data, size_t bytes) {
+  assert(!is_in_place(rank_) && published_ + bytes <= announcement(rank_).bytes);
+  std::byte* to = const_cast<std::byte*>(this->data(rank_)) + published_;
+  const size_t stride = waiting_.crowded() ? room_ : kStride;
+  size_t copied = 0;
+  do {
+    const size_t now = std::min(stride, bytes - copied);
+    if (now > 0) copy_run(to + copied, static_cast<const std::byte*>(data) + copied, now);
+    copied += now;
+    head(rank_).head.store(position(published_ + copied), std::memory_order_release);
+  } while (copied < bytes);
+  published_ += bytes;
+  told_ = false;
+}
+
+bool ExchangeBuffers::await_announced(size_t rank) {
+  return await_ready([&] { return has(rank, 0); });
+}
+
+bool ExchangeBuffers::await_announced_by_all() {
+  size_t next = 0;
+  const bool all = await_ready([&] {
+    while (next < size_ && (next == rank_ || has(next, 0))) ++next;
+    return next == size_;
+  });
+  if (all) done_by_all_ = std::max(done_by_all_, number_ - 1);  // before they published for this one
+  return all;
+}
+
+bool ExchangeBuffers::await(size_t rank, size_t bytes) {
+  return await_ready([&] { return has(rank, bytes); });
+}
+
+void ExchangeBuffers::end() {
+  assert(head(rank_).done.load(std::memory_order_relaxed) < number_);
+  head(rank_).done.store(number_, std::memory_order_release);
+  waiting_.ring();
+  told_ = true;
+}
+
+}  // namespace portunus::goal::node

@@ -1,0 +1,125 @@
+// Long contributions: every rank has buffers in shared memory, at least two, used in turn by one exchange after the other.
+//
+// In an exchange each rank may publish up to a room of bytes, which the others read while it goes on publishing: `head` says
+// how far it has come. What is longer than a room is several exchanges; as there are two buffers, a rank fills one while
+// others still read the other. `done` is the last exchange of which a rank has read all that it needed: a rank begins an
+// exchange when all are done with the exchange before the last, so only what it published last may still be read.
+//
+// Data that fit a small buffer alternate between two of these, whose lines stay in the caches. What is longer lies one behind the
+// other in a ring of at least three buffers, and of more where few ranks share a node: lines that the other core still has in its
+// own caches take longer to write and to read than those which have left them (engine/transport/README.md).
+//
+//     head   | number of the exchange : 44 | bytes published : 20 |      one word, so that larger is later
+//
+// Thread: one at a time per group. All ranks make the same exchanges in the same order.
+// Invariants: each word has one writer. `head` is stored with release after the data and the announcement, `done` after
+// the last read; both are loaded with acquire. A rank that has published for exchange k was done with k - 1 before.
+#pragma once
+
+#include <array>
+#include <atomic>
+#include <cstddef>
+#include <cstdint>
+#include <utility>
+#include <vector>
+
+#include "engine/goal/node/shared_memory.hpp"
+#include "engine/goal/node/waiting.hpp"
+
+namespace portunus::goal::node {
+
+class ExchangeBuffers {
+ public:
+  ExchangeBuffers(size_t rank, size_t size, Waiting& waiting);
+  int make(Agreement& agreement, const GOAL_Group& group, bool may);
+  [[nodiscard]] bool made() const { return memory_.made(); }
+  [[nodiscard]] size_t bytes_each() const;
+  // No more memory than is needed, for whom there is not more. False: it was so already. Before make().
+  bool shrink() { return std::exchange(ring_, least_ring()) != least_ring(); }
+  // The most that a rank may publish in one exchange.
+  [[nodiscard]] size_t room() const { return room_; }
+
+  // The facts about a contribution that are told besides its data.
+  struct Announcement {
+    uint64_t what;   // which collective this is: everybody's
+    uint64_t bytes;  // of this contribution
+    uint64_t most;   // for who must know how many exchanges come
+  };
+
+  // The next exchange. Every rank calls it, and then announce() and publish() if it contributes, what it needs of the rest,
+  // and end(). Those that answer bool say false when a rank will never come.
+  void begin() { ++number_; }
+  // Waits until this rank's room is free.
+  bool announce(const Announcement& mine);
+  // The next bytes of what was announced; at least once, be it nothing.
+  void publish(const void* data, size_t bytes);
+  // Instead of both: `bytes` at `data` are read from there, if all may_read_in_place(). They stay as they are until await_done().
+  bool offer(const Announcement& mine, const void* data);
+  [[nodiscard]] bool may_read_in_place() const { return !processes_.empty(); }
+  // After end(): waits until all others have ended this exchange, too.
+  bool await_done();
+  // The offsets at which each rank's part begins in the contribution, and where the last one ends: between announce() and publish(), if
+  // anybody asks for it.
+  [[nodiscard]] uint64_t* places() { return places(rank_); }
+
+  bool await_announced(size_t rank);
+  bool await_announced_by_all();
+  // At least so many bytes of it, after await_announced.
+  bool await(size_t rank, size_t bytes);
+  [[nodiscard]] const Announcement& announcement(size_t rank) const { return told(rank).announcement; }
+  [[nodiscard]] const std::byte* data(size_t rank) const { return memory_.part(rank) + told(rank).at; }
+  // Whether it was offered; then it has no data(). Bytes of it, from `from` on.
+  [[nodiscard]] bool is_in_place(size_t rank) const { return told(rank).at > kHighest; }
+  enum class Read : uint8_t { all, gone, refused };  // `gone`: the rank has ended
+  Read read_in_place(size_t rank, size_t from, size_t bytes, std::byte* to) const {
+    return read_memory(rank, ~told(rank).at + from, bytes, to);
+  }
+  [[nodiscard]] uint64_t place(size_t of, size_t to) const { return places(of)[to]; }
+  void end();
+
+ private:
+  static constexpr unsigned kBits = 20;
+  static constexpr uint64_t kHighest = ~uint64_t{} >> 1;  // addresses of processes are below
+  static constexpr size_t kLine = 64;
+  static constexpr size_t kMostBuffer = 128 * 1024, kSmallBuffer = 16 * 1024, kAllBuffers = 1 << 20;
+  static_assert(kMostBuffer < size_t{1} << kBits);
+
+  struct Told {
+    Announcement announcement;
+    uint64_t at;  // where the contribution lies in the rank's part; or, above kHighest, of its memory: all bits turned round
+  };
+  struct alignas(kLine) Head {
+    alignas(kLine) std::atomic<uint64_t> head;
+    alignas(kLine) std::atomic<uint64_t> done;
+    alignas(kLine) std::array<Told, 2> told;
+  };
+  static_assert(std::atomic<uint64_t>::is_always_lock_free);
+
+  [[nodiscard]] Head& head(size_t rank) const { return *reinterpret_cast<Head*>(memory_.part(rank)); }
+  [[nodiscard]] Told& told(size_t rank) const { return head(rank).told[number_ % 2]; }
+  [[nodiscard]] uint64_t* places(size_t rank) const;
+  // The place of the next contribution of so many bytes.
+  size_t next_place(size_t bytes);
+  [[nodiscard]] size_t least_ring() const { return room_ > kSmallBuffer ? 3 * room_ : 0; }
+  [[nodiscard]] size_t small_buffers() const { return sizeof(Head) + 2 * table_bytes(); }
+  [[nodiscard]] size_t table_bytes() const { return ((size_ + 1) * sizeof(uint64_t) + kLine - 1) / kLine * kLine; }
+  [[nodiscard]] uint64_t position(size_t bytes) const { return number_ << kBits | bytes; }
+  [[nodiscard]] bool has(size_t rank, size_t bytes) const { return head(rank).head.load(std::memory_order_acquire) >= position(bytes); }
+  template <class Ready>
+  bool await_ready(Ready&& ready);
+  // Waits until all others are done with an exchange.
+  bool await_done_with(uint64_t number);
+  Read read_memory(size_t rank, uint64_t address, size_t bytes, std::byte* to) const;
+  int probe(Agreement& agreement);
+
+  size_t rank_, size_, room_;
+  size_t ring_, next_ = 0;  // bytes, and where its next contribution begins
+  Waiting& waiting_;
+  SharedMemory memory_;
+  std::vector<int> processes_;  // by rank, if all can read each other's memory
+  uint64_t number_ = 0, done_by_all_ = 0;
+  size_t published_ = 0;
+  bool told_ = true;  // nobody sleeps for what was stored since
+};
+
+}  // namespace portunus::goal::node

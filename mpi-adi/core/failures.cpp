@@ -1,0 +1,191 @@
+// failures.cpp: watching ranks, and failing those who wait for a dead one.
+#include "mpi-adi/core/failures.hpp"
+
+#include <sys/mman.h>
+
+#include <memory>
+#include <mutex>
+#include <vector>
+
+#include "mpi-adi/core/adi.hpp"
+#include "mpi-adi/ulfm/agreement.hpp"
+#include "mpi-adi/ulfm/ulfm.hpp"
+
+namespace portunus::mpi::adi {
+
+constinit Failures failures;
+
+namespace {
+
+constexpr int kMostWatchedAtOnce = 4096;  // of larger jobs those are watched that are named
+
+void fail_receive(Request& request) {
+  if (!take_back(request)) return;  // its message has come after all
+  request.failure = request.comm->is_revoked() ? kRevoked : ptl_ni_fail_t{PTL_NI_UNDELIVERABLE};
+  request.length = request.requested = 0;
+  request.match_bits = 0;
+  if (request.attached) request.attached->completed(request);
+  conclude(request);
+}
+
+// Fails it, or lets it stand for others to send to it.
+void tell(Request& request) {
+  const bool stands = request.source == MPI_ANY_SOURCE && pool.owns(request) && !request.comm->is_revoked() &&
+                      request.state.load(std::memory_order_relaxed) != State::detached &&
+                      (!request.attached || request.attached->is_message());
+  if (!stands) return fail_receive(request);
+  request.special = true;
+  State expected = State::active;  // the engine may complete it meanwhile
+  request.state.compare_exchange_strong(expected, State::pending, std::memory_order_acq_rel);
+  if (device.threaded) event_pump.announce();
+}
+
+bool waits(const Request& request) {
+  const State state = request.state.load(std::memory_order_acquire);
+  return (state == State::active || state == State::detached || state == State::pending) && request.receives &&
+         request.entry != PTL_INVALID_HANDLE && request.comm != nullptr &&
+         (request.comm->is_revoked() || concerned(*request.comm, request.source));
+}
+
+class Watch final : public Attachment {
+ public:
+  explicit Watch(int rank) : rank_(rank) {
+    signal.special = true;
+    signal.attached = this;
+  }
+  void completed(Request&) override {
+    if (failures.peers[rank_].exchange(Peer::lost, std::memory_order_acq_rel) == Peer::lost) return;
+    PtlCTFree(death);
+    failures.count.fetch_add(1, std::memory_order_acq_rel);
+    std::vector<Request*> waiting;
+    pool.for_each([&](Request& request) {
+      if (waits(request)) waiting.push_back(&request);
+    });
+    if (failures.blocked && waits(*failures.blocked)) waiting.push_back(failures.blocked);
+    for (Request* request : waiting) tell(*request);
+    put_off.add(signal);
+    ulfm::look_at_agreements();
+  }
+  void released() override {}
+
+  Request signal;
+  ptl_handle_ct_t death = PTL_INVALID_HANDLE;  // counts it
+
+ private:
+  int rank_;
+};
+
+class Reminder final : public Attachment {
+ public:
+  Reminder() {
+    event.special = true;
+    event.attached = this;
+  }
+  void completed(Request& request) override { put_off.add(request); }
+  void released() override {}
+
+  Request event;
+};
+
+std::mutex mutex;
+std::vector<std::unique_ptr<Watch>>& watches() {
+  static auto& all = *new std::vector<std::unique_ptr<Watch>>;
+  return all;
+}
+int job_size = 0;
+
+int watch(Watch& watch, int rank) {
+  int result = PtlCTAlloc(device.ni, &watch.death);
+  if (result == PTL_OK)
+    result = PtlTriggeredPut(device.md_sent, 0, 0, PTL_NO_ACK_REQ, device.self, kSignalPortal, 0, 0, &watch.signal, 0, watch.death, 1);
+  if (result == PTL_OK) result = PtlxCTWatch(watch.death, process(rank));
+  if (result == PTL_OK) result = PtlxCTWatch(device.arrived_early, process(rank));  // who probes sleeps there
+  return result;
+}
+
+}  // namespace
+
+bool open_failures(int size) {
+  job_size = size;
+  // Room for all that there can ever be, touched as they come: processes of other jobs are met later.
+  void* space = mmap(nullptr, kMaxRanks, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+  if (space == MAP_FAILED) return false;
+  static_assert(sizeof(std::atomic<Peer>) == 1 && Peer::unseen == Peer{});
+  failures.peers = static_cast<std::atomic<Peer>*>(space);
+  return true;
+}
+
+void close_failures() {
+  watches().clear();
+  munmap(failures.peers, kMaxRanks);
+  failures.peers = nullptr;
+}
+
+bool meet(int rank) {
+  std::lock_guard lock(mutex);
+  if (failures.peers[rank].load(std::memory_order_relaxed) == Peer::lost) return false;
+  if (failures.peers[rank].load(std::memory_order_relaxed) == Peer::watched) return true;
+  failures.peers[rank].store(Peer::watched, std::memory_order_relaxed);
+  if (device.self.rank == static_cast<ptl_rank_t>(rank)) return true;
+  watches().push_back(std::make_unique<Watch>(rank));
+  watch(*watches().back(), rank);  // a rank that cannot be watched is one whose death is not told
+  return true;
+}
+
+void meet_all() {
+  if (job_size <= kMostWatchedAtOnce)
+    for (int rank = 0; rank < job_size; ++rank) meet(rank);
+  failures.all_watched.store(true, std::memory_order_relaxed);
+}
+
+bool concerned(const Communicator& comm, int source) {
+  if (source != MPI_ANY_SOURCE) return failures.peers[source].load(std::memory_order_relaxed) == Peer::lost;
+  for (int peer = 0; peer < comm.peers; ++peer)
+    if (failures.peers[comm.job_rank(peer)].load(std::memory_order_relaxed) == Peer::lost && !ulfm::is_acknowledged(comm, peer))
+      return true;
+  return false;
+}
+
+void fail_pending(Communicator& comm) {
+  std::vector<Request*> receives, sends;
+  const auto note = [&](Request& request) {
+    const State state = request.state.load(std::memory_order_acquire);
+    if ((state != State::active && state != State::detached && state != State::pending) || request.comm != &comm) return;
+    if (request.receives) {
+      if (request.entry != PTL_INVALID_HANDLE) receives.push_back(&request);
+    } else if (!request.attached) {
+      sends.push_back(&request);
+    }
+  };
+  pool.for_each(note);
+  if (failures.blocked) note(*failures.blocked);
+  for (Request* request : receives) fail_receive(*request);
+  for (Request* request : sends) PtlxPutWithdraw(device.md_synchronous, request);
+}
+
+void look_again(Request& request) {
+  if (!waits(request)) return;
+  tell(request);
+  // A call that blocks looks after events of deaths.
+  static Reminder& reminder = *new Reminder;
+  if (!device.threaded && request.is_pending()) signal(reminder.event);
+}
+
+void resume(Request& request) {
+  State expected = State::pending;
+  if (request.state.compare_exchange_strong(expected, State::active, std::memory_order_acq_rel))
+    request.special = request.attached != nullptr;
+}
+
+void resume_pending(const Communicator& comm) {
+  pool.for_each([&](Request& request) {
+    if (request.is_pending() && request.comm == &comm && !concerned(comm, MPI_ANY_SOURCE)) resume(request);
+  });
+}
+
+void end_pending(Request& request) {
+  resume(request);
+  fail_receive(request);
+}
+
+}  // namespace portunus::mpi::adi
