@@ -39,7 +39,7 @@ Calls load() {
   const KeptSignals kept;
   void* library = dlopen("libfabric.so.1", RTLD_NOW | RTLD_LOCAL);
   if (library == nullptr)
-    throw std::runtime_error(std::string("libfabric cannot be loaded (") + dlerror() + "); install libfabric1, or set PTL_FABRIC=0");
+    throw std::runtime_error(std::string("libfabric cannot be loaded (") + dlerror() + "); install libfabric1, or set PTL_DEBUG=no-fabric");
   Calls calls{};
   find(library, "fi_getinfo", "FABRIC_1.3", calls.getinfo);
   find(library, "fi_freeinfo", "FABRIC_1.3", calls.freeinfo);
