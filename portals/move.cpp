@@ -152,7 +152,7 @@ thread_local constinit unsigned bundle_depth = 0;
 // Returns when half of what is held back for targets that do not take it has gone, so that whoever only sends cannot use up the memory.
 // Messages of a bundle go at its end, and a condition of a wait must not wait: neither is held up here.
 [[gnu::cold, gnu::noinline]] void wait_for_room(const Engine& engine) {
-  if (bundle_depth > 0 || of_thread.waits) return;
+  if (bundle_depth > 0 || thread_state.waits) return;
   api::progress().wait([&] { return !engine.overfull(); }, -1);
 }
 inline void wait_while_overfull() {

@@ -160,7 +160,7 @@ def check_version(root):
 
 
 # Not part of the order: what stands above the engine.
-ABOVE_ENGINE = {"runtime", "progress_memory"}
+ABOVE_ENGINE = {"runtime", "process_environment"}
 
 
 def check_engine_order(root):

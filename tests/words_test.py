@@ -22,6 +22,8 @@ CODE = {".h", ".hpp", ".c", ".cpp"}
 NO_CODE = re.compile(r'//[^\n]*|/\*.*?\*/|"(?:[^"\\\n]|\\.)*"', re.DOTALL)
 # Names that are gone, and what the field says.
 GONE = {
+    "Sleeping": "WakeupManager",
+    "OfThread": "ThreadState",
     "Board": "SharedMemoryGroup", "Calm": "a policy", "Cosy": "Interface", "Drive": "PosixFile", "Gaps": "ComputePredictor", "Gate": "WakeupFilter",
     "Hopeless": "AbortPredicate", "Knock": "ConnectRequest", "Lobby": "rendezvous", "Patience": "SpinPredictor", "Rooms": "ExchangeBuffers",
     "Rush": "WaitRateMeter", "ToldWord": "ReleaseNotice", "Transit": "Packing", "UnderWay": "PendingRuns", "Wire": "FileMessenger",

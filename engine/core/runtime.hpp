@@ -10,7 +10,7 @@
 
 #include "engine/core/engine.hpp"
 #include "engine/core/objects.hpp"
-#include "engine/core/progress_memory.hpp"
+#include "engine/core/process_environment.hpp"
 #include "engine/host/address.hpp"
 #include "engine/host/core_claim.hpp"
 #include "engine/host/options.hpp"
@@ -93,7 +93,7 @@ class Runtime {
   };
   std::vector<PrivateBlock> private_blocks_;
   OwnWords own_words_;
-  Sleeping sleeping_;
+  WakeupManager sleeping_;
   Progress progress_;
   alignas(64) std::atomic<bool> running_{false};
 };

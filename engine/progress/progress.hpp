@@ -59,9 +59,9 @@ struct ProcessWords {
   typename Memory::Atomic32* passive = nullptr;
 };
 
-// Memory: orders and fences as in memory.hpp, and with them what the process is made of: Engine, Sleeping (how to sleep and ring),
-// Command, Limits, Clock and what belongs to the calling thread (waits, looks, fruitless). In the library it is ProgressMemory
-// (progress_memory.hpp).
+// Memory: orders and fences as in memory.hpp, and with them what the process is made of: Engine, WakeupManager (how to sleep and ring),
+// Command, Limits, Clock and what belongs to the calling thread (waits, looks, fruitless). In the library it is ProcessEnvironment
+// (process_environment.hpp).
 template <class Memory>
 class BasicProgress {
  public:
@@ -69,7 +69,8 @@ class BasicProgress {
   using Command = typename Memory::Command;
   using Word = typename Memory::Atomic32;
 
-  void begin(Engine& engine, typename Memory::Sleeping& sleeping, ProcessWords<typename Memory::Node> words, const ProgressPlan& plan) {
+  void begin(Engine& engine, typename Memory::WakeupManager& sleeping, ProcessWords<typename Memory::Node> words,
+             const ProgressPlan& plan) {
     engine_ = &engine;
     sleeping_ = &sleeping;
     door_ = words.door;
@@ -330,7 +331,7 @@ class BasicProgress {
     sleeping_->sleep(*door_, word, who, timeout_ns, listens);
   }
   Engine* engine_ = nullptr;
-  typename Memory::Sleeping* sleeping_ = nullptr;
+  typename Memory::WakeupManager* sleeping_ = nullptr;
   BasicDoorbell<typename Memory::Node>* door_ = nullptr;
   BasicAttention<typename Memory::Node>* attention_ = nullptr;
   BasicWatch<typename Memory::Node>* watch_ = nullptr;

@@ -159,7 +159,7 @@ struct SimulatedEngine {
 inline constexpr uint8_t kBatonWord = 0;  // the first word that a scenario makes
 
 // A nap of the engine thread is of no length, and ends as if its time had passed.
-struct SimulatedSleeping {
+struct SimulatedWakeups {
   void sleep(BasicDoorbell<Memory>& door, uint32_t word, Sleeper who, int64_t timeout_ns, bool listens) {
     if (who == Sleeper::engine && timeout_ns == kNap) return;
     if (who == Sleeper::engine && descriptor->used) return descriptor->sleep(listens);
@@ -201,7 +201,7 @@ struct ProgressOfThreads : Memory {
   using Node = Memory;
   using Engine = SimulatedEngine;
   using Command = SimulatedCommand;
-  using Sleeping = SimulatedSleeping;
+  using WakeupManager = SimulatedWakeups;
   using Pollers = SimulatedPollers;
   struct Limits {
     static constexpr int kMemorySpins = 0, kMemoryYields = 0, kMemoryLooks = 0, kSpinsUnyielding = 0, kStepsAtOnce = 0,
@@ -209,7 +209,7 @@ struct ProgressOfThreads : Memory {
     static constexpr uint32_t kComingsAtMost = 1 << 20;
     static constexpr uint32_t kPolls = 1, kPollsCrowded = 1, kNapsAlike = 1;
     static constexpr int64_t kPollNap = 2, kLongestPollNap = 2, kHeartbeat = 2, kLongestHeartbeat = 2, kBlindNap = -1, kFirstNap = -1,
-                             kLastNap = -1, kLongestSleep = 2, kFirstTick = SimulatedSleeping::kNap, kLongestTick = SimulatedSleeping::kNap;
+                             kLastNap = -1, kLongestSleep = 2, kFirstTick = SimulatedWakeups::kNap, kLongestTick = SimulatedWakeups::kNap;
   };
   struct Clock {
     uint64_t coarse(const SimulatedEngine&) { return 0; }
@@ -247,7 +247,7 @@ struct Scenario {
   BasicWatch<Memory> watch;
   Cell passive_word{"passive word"};
   SimulatedEngine engine;
-  SimulatedSleeping sleeping;
+  SimulatedWakeups sleeping;
   SimulatedDescriptor descriptor;
   Cell data{"data"};
 

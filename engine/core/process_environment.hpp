@@ -1,4 +1,4 @@
-// progress_memory.hpp: what progress (progress/progress.hpp) is made of in a process: its engine, how its threads sleep, how long they
+// process_environment.hpp: what progress (progress/progress.hpp) is made of in a process: its engine, how its threads sleep, how long they
 // try before, and what belongs to each thread.
 //
 // Thread: as progress.hpp says of who calls what.
@@ -25,7 +25,7 @@ struct OwnWords {
 };
 
 // What each thread has of its own. Read by every message: without a call for its address.
-struct OfThread {
+struct ThreadState {
   bool waits = false;      // it is inside wait
   bool looks = false;      // it looks at pollers
   uint32_t fruitless = 0;  // its polls since one found something
@@ -33,10 +33,10 @@ struct OfThread {
 #if defined(__GNUC__)
 __attribute__((tls_model("initial-exec")))
 #endif
-inline thread_local constinit OfThread of_thread{};
+inline thread_local constinit ThreadState thread_state{};
 
 // How threads of this process sleep and are woken. Owns the bell sockets.
-class Sleeping {
+class WakeupManager {
  public:
   // `fds`: what the engine thread sleeps on beside its bell; empty: it sleeps on the door alone. `waiters_listen`: there is no such thread,
   // and waiters sleep on them.
@@ -62,11 +62,11 @@ class Sleeping {
   bool realtime_ = false;  // the engine thread's own
 };
 
-struct ProgressMemory : HardwareMemory {
+struct ProcessEnvironment : HardwareMemory {
   using Node = HardwareMemory;  // of the words that other processes map: their heavy fences reach the node
   using Engine = portunus::Engine;
   using Command = portunus::Command;
-  using Sleeping = portunus::Sleeping;
+  using WakeupManager = portunus::WakeupManager;
   using Pollers = portunus::Pollers;
 
   struct Limits {
@@ -108,9 +108,9 @@ struct ProgressMemory : HardwareMemory {
     uint32_t uses_ = 0;
   };
 
-  static bool& waits() { return of_thread.waits; }
-  static bool& looks() { return of_thread.looks; }
-  static uint32_t& fruitless() { return of_thread.fruitless; }
+  static bool& waits() { return thread_state.waits; }
+  static bool& looks() { return thread_state.looks; }
+  static uint32_t& fruitless() { return thread_state.fruitless; }
   static void own(Command& command) {
     if (is_message(command.verb)) own_volatile(command);
   }
@@ -119,6 +119,6 @@ struct ProgressMemory : HardwareMemory {
   static void yield() { sched_yield(); }
 };
 
-using Progress = BasicProgress<ProgressMemory>;
+using Progress = BasicProgress<ProcessEnvironment>;
 
 }  // namespace portunus
