@@ -22,6 +22,9 @@ CODE = {".h", ".hpp", ".c", ".cpp"}
 NO_CODE = re.compile(r'//[^\n]*|/\*.*?\*/|"(?:[^"\\\n]|\\.)*"', re.DOTALL)
 # Names that are gone, and what the field says.
 GONE = {
+    "go_ahead": "prefault_next",
+    "hope_for": "expect",
+    "Box": "SenderRing",
     "Sleeping": "WakeupManager",
     "OfThread": "ThreadState",
     "Board": "SharedMemoryGroup", "Calm": "a policy", "Cosy": "Interface", "Drive": "PosixFile", "Gaps": "ComputePredictor", "Gate": "WakeupFilter",

@@ -9,7 +9,7 @@
 #include <deque>
 #include <vector>
 
-#include "engine/transport/node/box.hpp"
+#include "engine/transport/node/sender_ring.hpp"
 #include "tests/fuzz/replay.hpp"
 
 namespace {
@@ -17,13 +17,13 @@ namespace {
 using namespace portunus;
 
 struct alignas(64) Line {
-  std::byte bytes[Box::kLine];
+  std::byte bytes[SenderRing::kLine];
 };
 
 void read_anything(std::vector<Line>& lines, const uint8_t* data, size_t size) {
   std::memcpy(static_cast<void*>(lines.data()), data, std::min(size, lines.size() * sizeof(Line)));
   std::atomic<uint64_t> head{0};
-  BoxReader reader;
+  SenderRingReader reader;
   reader.lines = reinterpret_cast<std::byte*>(lines.data());
   reader.capacity = lines.size();
   reader.head = &head;
@@ -32,7 +32,7 @@ void read_anything(std::vector<Line>& lines, const uint8_t* data, size_t size) {
     uint32_t count = 0;
     std::byte* const record = reader.next(count);
     if (!record) break;
-    const size_t first = static_cast<size_t>(record - reinterpret_cast<std::byte*>(lines.data())) / Box::kLine;
+    const size_t first = static_cast<size_t>(record - reinterpret_cast<std::byte*>(lines.data())) / SenderRing::kLine;
     require(first < lines.size() && count > 0 && count <= lines.size() - first, "a record lies within its box");
     reader.done(count);
   }
@@ -41,9 +41,9 @@ void read_anything(std::vector<Line>& lines, const uint8_t* data, size_t size) {
 
 void write_and_read(std::vector<Line>& lines, const uint8_t* data, size_t size) {
   std::atomic<uint64_t> head{0};
-  BoxReader reader;
-  BoxWriter writer;
-  for (Box* each : {static_cast<Box*>(&reader), static_cast<Box*>(&writer)}) {
+  SenderRingReader reader;
+  SenderRingWriter writer;
+  for (SenderRing* each : {static_cast<SenderRing*>(&reader), static_cast<SenderRing*>(&writer)}) {
     each->lines = reinterpret_cast<std::byte*>(lines.data());
     each->capacity = lines.size();
     each->head = &head;
@@ -61,20 +61,20 @@ void write_and_read(std::vector<Line>& lines, const uint8_t* data, size_t size) 
         require(!published.empty() || count + 1 > lines.size() / 2, "an empty box has room");
         continue;
       }
-      std::memset(record + 4, data[i], count * Box::kLine - 4);
+      std::memset(record + 4, data[i], count * SenderRing::kLine - 4);
       writer.publish(record, count);
       published.push_back({count, data[i]});
       continue;
     }
-    if (data[i] & 0x40) writer.go_ahead(count);
+    if (data[i] & 0x40) writer.prefault_next(count);
     uint32_t read = 0;
     const std::byte* const record = reader.next(read);
     require(!reader.broken, "what an honest writer wrote makes sense");
     require((record != nullptr) == !published.empty(), "a record is there as soon as it is published, and once");
     if (!record) continue;
     require(read == published.front().count, "a record is as long as it was");
-    for (size_t b = 4; b < read * Box::kLine; ++b)
-      require(b % Box::kLine < 4 || record[b] == std::byte{published.front().mark}, "a record is as it was written");
+    for (size_t b = 4; b < read * SenderRing::kLine; ++b)
+      require(b % SenderRing::kLine < 4 || record[b] == std::byte{published.front().mark}, "a record is as it was written");
     reader.done(read);
     published.pop_front();
   }

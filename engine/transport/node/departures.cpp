@@ -85,10 +85,10 @@ void NodeTransport::vacate() {
   std::erase_if(vacating_, [&](const Vacating& place) {
     if (head_ < place.last_words && !broken_) return false;
     if (place.index < box_count_) {
-      BoxReader& box = boxes_[place.index];
-      box = segment_->box<BoxReader>(place.index);
+      SenderRingReader& box = boxes_[place.index];
+      box = segment_->box<SenderRingReader>(place.index);
       box.head->store(0, std::memory_order_relaxed);
-      Box::first_word(box.at(0)).store(0, std::memory_order_relaxed);
+      SenderRing::first_word(box.at(0)).store(0, std::memory_order_relaxed);
     }
     SegmentHeader::Sender& entry = own.sender[place.index];
     assert(senders_[place.index] && senders_[place.index]->sends_as == place.index && senders_[place.index]->lost);
@@ -144,7 +144,7 @@ void NodeTransport::step_over_dead_record() {
   }
   if (lines == 0 || lines > kMaxRecordLines || lines > lines_ || !ring_idle()) return;
   std::byte* record = segment_->ring() + (head_ & (lines_ - 1)) * kLine;
-  for (uint64_t i = 0; i < lines; ++i) Box::first_word(record + i * kLine).store(0, std::memory_order_relaxed);
+  for (uint64_t i = 0; i < lines; ++i) SenderRing::first_word(record + i * kLine).store(0, std::memory_order_relaxed);
   head_ += lines;
   own.head.store(head_, std::memory_order_release);
   ++stats_.abandoned;

@@ -53,7 +53,7 @@ NodeTransport::NodeTransport(Sink& sink, Stats& stats, ProcessId self, uint32_t 
       segment_(Segment::create(self, uid, ring_bytes, others)),
       box_count_(segment_->boxes()),
       lines_(ring_bytes / kLine) {
-  for (uint32_t i = 0; i < box_count_; ++i) boxes_[i] = segment_->box<BoxReader>(i);
+  for (uint32_t i = 0; i < box_count_; ++i) boxes_[i] = segment_->box<SenderRingReader>(i);
 }
 
 // The dead cannot say that they have gone; who leaves in good order does, in the places that it has with others.
@@ -161,7 +161,7 @@ bool NodeTransport::introduce(NodeLink& link) {
   link.entry = &entry;
   link.cma = link.segment->pid_is_ours();
   if (link.index < link.segment->boxes()) {
-    link.box = link.segment->box<BoxWriter>(link.index);
+    link.box = link.segment->box<SenderRingWriter>(link.index);
     link.box.lines = nullptr;
   }
   return true;
@@ -171,7 +171,7 @@ bool NodeTransport::introduce(NodeLink& link) {
 void NodeTransport::open_box(NodeLink& link) {
   assert(link.segment && link.index < link.segment->boxes() && !link.box.lines);
   link.segment->populate_box(link.index);
-  link.box.lines = link.segment->box<BoxWriter>(link.index).lines;
+  link.box.lines = link.segment->box<SenderRingWriter>(link.index).lines;
 }
 
 NodeTransport::NodeLink* NodeTransport::new_sender(uint32_t index) {
@@ -250,14 +250,14 @@ bool NodeTransport::ring(NodeLink& link, Urgency urgency) {
 }
 
 // Of messages of several lines the last one's like is expected, to the same peer: while nothing comes, the lines for it are fetched.
-inline void NodeTransport::hope_for(NodeLink& link, uint64_t lines) {
+inline void NodeTransport::expect(NodeLink& link, uint64_t lines) {
   if (lines == 1) return;
   ahead_ = &link;
   ahead_lines_ = lines;
 }
 
-void NodeTransport::go_ahead() {
-  if (!ahead_->segment || ahead_->dead || !ahead_->box.go_ahead(ahead_lines_)) ahead_ = nullptr;
+void NodeTransport::prefault_next() {
+  if (!ahead_->segment || ahead_->dead || !ahead_->box.prefault_next(ahead_lines_)) ahead_ = nullptr;
 }
 
 Sent NodeTransport::send(Link& to, const wire::Header& header, std::span<const iovec> payload) {
@@ -287,12 +287,12 @@ Sent NodeTransport::send_any(NodeLink& link, const wire::Header& header, std::sp
     if (!record) return no_room(link);
     fill_record(record, header, link.index, payload);
     link.box.publish(record, lines);
-    hope_for(link, lines);
+    expect(link, lines);
   } else {
     std::byte* const record = reserve_in_ring(link, lines);
     if (!record) return no_room(link);
     fill_record(record, header, link.index, payload);
-    Box::first_word(record).store(static_cast<uint32_t>(lines), std::memory_order_release);
+    SenderRing::first_word(record).store(static_cast<uint32_t>(lines), std::memory_order_release);
   }
   ring(link, wire::urgency_of(header));
   return Sent::done;
@@ -320,7 +320,7 @@ void NodeTransport::commit(Link& to) {
   auto& link = static_cast<NodeLink&>(to);
   assert(link.begun && link.begun_lines > 0);
   link.box.publish(link.begun, link.begun_lines);
-  hope_for(link, link.begun_lines);
+  expect(link, link.begun_lines);
   ring(link, link.begun_urgency);
 }
 
@@ -360,7 +360,7 @@ int NodeTransport::poll(int budget) {
   if (!dead_.empty()) [[unlikely]]
     delivered += reap();
   quiet_ = delivered == 0;
-  if (quiet_ && ahead_) go_ahead();
+  if (quiet_ && ahead_) prefault_next();
   return delivered;
 }
 
@@ -373,7 +373,7 @@ inline void NodeTransport::arrived(uint32_t source, std::byte* record, uint32_t 
 }
 
 int NodeTransport::poll_box(uint32_t index, int budget) {
-  BoxReader& box = boxes_[index];
+  SenderRingReader& box = boxes_[index];
   int delivered = 0;
   while (delivered < budget && !box.broken) {
     uint32_t lines;
@@ -398,7 +398,7 @@ int NodeTransport::poll_ring(int budget) {
   int delivered = 0;
   while (delivered < budget && !broken_) {
     std::byte* const record = segment_->ring() + (head_ & (lines_ - 1)) * kLine;
-    const uint32_t lines = Box::first_word(record).load(std::memory_order_acquire);  // pairs with the release in send
+    const uint32_t lines = SenderRing::first_word(record).load(std::memory_order_acquire);  // pairs with the release in send
     if (lines == 0) break;
     if (lines > kMaxRecordLines || lines > lines_) {
       broken_ = true;
@@ -409,7 +409,7 @@ int NodeTransport::poll_ring(int budget) {
     }
     arrived(reinterpret_cast<const wire::Header*>(record)->source, record, lines);
     // Senders bring data into other first words than the record's own, so each line is cleared before it is handed back.
-    for (uint32_t i = 0; i < lines; ++i) Box::first_word(record + i * kLine).store(0, std::memory_order_relaxed);
+    for (uint32_t i = 0; i < lines; ++i) SenderRing::first_word(record + i * kLine).store(0, std::memory_order_relaxed);
     head_ += lines;
     assert(head_ <= own.tail.load(std::memory_order_relaxed));
     own.head.store(head_, std::memory_order_release);
@@ -429,7 +429,7 @@ bool NodeTransport::idle() {
 bool NodeTransport::ring_idle() {
   if (broken_) return true;
   std::byte* record = segment_->ring() + (head_ & (lines_ - 1)) * kLine;
-  return Box::first_word(record).load(std::memory_order_acquire) == 0;
+  return SenderRing::first_word(record).load(std::memory_order_acquire) == 0;
 }
 
 void NodeTransport::take_back(const SegmentHeader* lent) {

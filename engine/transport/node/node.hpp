@@ -1,5 +1,5 @@
-// node.hpp: the on-node cut-through: each process has inbound rings of cache lines that the others of the node write: a box (box.hpp)
-// for each of the first senders, and one ring for all others.
+// node.hpp: the on-node cut-through: each process has inbound rings of cache lines that the others of the node write: a box
+// (sender_ring.hpp) for each of the first senders, and one ring for all others.
 //
 // A record is 1 + ceil(payload / 64) lines, one line when the payload is at most 8 bytes. The first word of its first
 // line says how many lines, and is written last (release). In the shared ring the reader clears the first word of every line it has
@@ -71,13 +71,13 @@ class NodeTransport final : public Transport, public InPlace, public StagingArea
 
  private:
   // Some of these must not fill it.
-  static bool takes_whole(const Box& box) { return box.capacity >= 8 * (1 + kWhole / kLine); }
+  static bool takes_whole(const SenderRing& box) { return box.capacity >= 8 * (1 + kWhole / kLine); }
   static constexpr uint32_t kMaxRecordLines = 1 + kEager / kLine;
   struct NodeLink : Link {
     std::unique_ptr<Segment> segment;        // the peer's; made when we first send; none once the peer is lost
     std::unique_ptr<Segment> kept_segment;   // a lost peer's: others may still look at its blocks
     SegmentHeader::Sender* entry = nullptr;  // ours in the peer's sender table
-    BoxWriter box;                           // our box in it, if we have one; its lines are known once we have sent
+    SenderRingWriter box;                    // our box in it, if we have one; its lines are known once we have sent
     std::byte* begun = nullptr;              // the record that is being written there
     uint64_t begun_lines = 0;
     Urgency begun_urgency = Urgency::small;
@@ -132,8 +132,8 @@ class NodeTransport final : public Transport, public InPlace, public StagingArea
   bool ring(NodeLink& link, Urgency urgency = Urgency::small);
   Sent no_room(NodeLink& link);
   void arrived(uint32_t source, std::byte* record, uint32_t lines);
-  void hope_for(NodeLink& link, uint64_t lines);
-  void go_ahead();
+  void expect(NodeLink& link, uint64_t lines);
+  void prefault_next();
   int poll_box(uint32_t index, int budget);
   int poll_ring(int budget);
   bool ring_idle();
@@ -147,7 +147,7 @@ class NodeTransport final : public Transport, public InPlace, public StagingArea
   std::unique_ptr<Segment> segment_;
   bool stagings_taken_[kStagings] = {};
   const uint32_t box_count_;
-  BoxReader boxes_[kBoxes];
+  SenderRingReader boxes_[kBoxes];
   uint64_t head_ = 0;  // of the shared ring
   uint64_t lines_;
   bool broken_ = false;        // the shared ring holds something no sender of ours would write

@@ -26,14 +26,14 @@
 
 #include "engine/progress/attention.hpp"
 #include "engine/progress/watch.hpp"
-#include "engine/transport/node/box.hpp"
+#include "engine/transport/node/sender_ring.hpp"
 #include "engine/transport/node/shared_copy.hpp"
 #include "engine/transport/node/staging.hpp"
 #include "engine/transport/transport.hpp"
 
 namespace portunus {
 
-constexpr size_t kLine = Box::kLine;
+constexpr size_t kLine = SenderRing::kLine;
 constexpr uint32_t kMaxSenders = 4096;
 constexpr uint32_t kMaxBlocks = 8;
 constexpr uint32_t kBoxes = 16;        // at most
@@ -142,7 +142,7 @@ class Segment {
   bool owner_alive() const;
   // Whether the owner's process id means to us what it means to it.
   bool pid_is_ours() const { return pid_is_ours_; }
-  template <class End>  // BoxWriter or BoxReader
+  template <class End>  // SenderRingWriter or SenderRingReader
   End box(uint32_t sender) {
     assert(sender < plan_.count);
     End end;

@@ -37,17 +37,17 @@ TEST(NodeBox, ThatMakesNoSenseSilencesItsSenderOnly) {
   while (receiver.transport.poll(16) != 0) {
   }
   Segment& segment = receiver.transport.segment();
-  auto record = [&](uint64_t line) { return reinterpret_cast<wire::Header*>(segment.box<BoxReader>(0).at(line)); };
+  auto record = [&](uint64_t line) { return reinterpret_cast<wire::Header*>(segment.box<SenderRingReader>(0).at(line)); };
   *record(1) = put(3);
   record(1)->source = 1;  // another's
   std::atomic_ref<uint32_t>(record(1)->ready).store(1);
   EXPECT_EQ(receiver.transport.poll(16), 1);
   EXPECT_EQ(receiver.stats.malformed.read(), 1u);
-  for (const uint32_t lines : {uint32_t{BoxPlan::of(kRing, 0).bytes / kLine}, Box::kSkip, Box::kSkip | 0x7fffffffu, ~0u}) {
+  for (const uint32_t lines : {uint32_t{BoxPlan::of(kRing, 0).bytes / kLine}, SenderRing::kSkip, SenderRing::kSkip | 0x7fffffffu, ~0u}) {
     End fresh(address(3)), writer(address(4));
     writer.send(address(3), 1);
     fresh.transport.poll(16);
-    std::atomic_ref<uint32_t>(*reinterpret_cast<uint32_t*>(fresh.transport.segment().box<BoxReader>(0).at(1))).store(lines);
+    std::atomic_ref<uint32_t>(*reinterpret_cast<uint32_t*>(fresh.transport.segment().box<SenderRingReader>(0).at(1))).store(lines);
     EXPECT_EQ(fresh.transport.poll(16), 0);
     EXPECT_TRUE(fresh.transport.idle());
     EXPECT_EQ(fresh.stats.malformed.read(), 1u);
@@ -109,7 +109,7 @@ TEST(NodeBox, AHeaderThatTravelsWholeAndMakesNoSenseIsMalformed) {
   const iovec all{const_cast<std::byte*>(data.data()), NodeTransport::kWhole};
   const auto malformed_with = [&](auto change) {
     EXPECT_EQ(sender.transport.send(*link, header, {&all, 1}), Sent::done);
-    BoxReader box = receiver.transport.segment().box<BoxReader>(0);
+    SenderRingReader box = receiver.transport.segment().box<SenderRingReader>(0);
     const uint64_t before = receiver.stats.malformed.read();
     change(*reinterpret_cast<wire::Header*>(box.at(receiver.transport.segment().header().box_head[0].lines.load())));
     EXPECT_EQ(receiver.transport.poll(16), 1);
@@ -130,10 +130,10 @@ TEST(NodeBox, WhoHasNothingToDoGoesAheadInTheBoxOfWhomItSentTo) {
   const std::vector<std::byte> data(6 * kLine, std::byte{0xee});
   const iovec all{const_cast<std::byte*>(data.data()), data.size()};
   constexpr uint64_t kLines = 7;  // with the header's
-  const auto box = [&] { return receiver.transport.segment().box<BoxReader>(0); };
+  const auto box = [&] { return receiver.transport.segment().box<SenderRingReader>(0); };
   const auto clear_lines = [&](uint64_t from) {
     uint64_t clear = 0;
-    while (clear < box().capacity && Box::first_word(box().at(from + clear)).load() == 0) ++clear;
+    while (clear < box().capacity && SenderRing::first_word(box().at(from + clear)).load() == 0) ++clear;
     return clear;
   };
   uint64_t sent = 0;

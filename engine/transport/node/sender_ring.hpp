@@ -1,4 +1,4 @@
-// box.hpp: a ring of cache lines with one writer and one reader, in memory that both map.
+// sender_ring.hpp: a ring of cache lines with one writer and one reader, in memory that both map.
 //
 // A record is some whole lines in a row. The first word of its first line is written last (release) and says how many lines; before
 // that the writer has zeroed the first word of the line behind the record, so the reader always finds zero where nothing was
@@ -16,7 +16,7 @@
 
 namespace portunus {
 
-struct Box {
+struct SenderRing {
   static constexpr size_t kLine = 64;
   static constexpr uint32_t kSkip = 0x8000'0000;  // these lines hold nothing
 
@@ -29,7 +29,7 @@ struct Box {
   static std::atomic_ref<uint32_t> first_word(std::byte* line) { return std::atomic_ref<uint32_t>(*reinterpret_cast<uint32_t*>(line)); }
 };
 
-class BoxWriter : public Box {
+class SenderRingWriter : public SenderRing {
  public:
   // Where a record of so many lines goes, or nullptr when there is no room now. Its first word must not be touched.
   std::byte* reserve(uint64_t count) {
@@ -60,7 +60,7 @@ class BoxWriter : public Box {
     if (zeroed_ < tail_ + kAhead && zeroed_ - head_seen_ < capacity) first_word(at(zeroed_++)).store(0, std::memory_order_relaxed);
   }
   // The same for all lines of a next record of so many, a few at a time, for who has nothing else to do. False: all is done.
-  bool go_ahead(uint64_t count) {
+  bool prefault_next(uint64_t count) {
     for (int few = 0; few < kFew; ++few) {
       if (zeroed_ > tail_ + count) return false;
       assert(zeroed_ > tail_);
@@ -82,7 +82,7 @@ class BoxWriter : public Box {
   uint64_t head_seen_ = 0;
 };
 
-class BoxReader : public Box {
+class SenderRingReader : public SenderRing {
  public:
   // The oldest record and its lines, or nullptr.
   std::byte* next(uint32_t& count) {
