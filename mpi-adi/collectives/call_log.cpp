@@ -8,7 +8,7 @@
 #include <cstring>
 #include <mutex>
 
-#include "mpi-adi/core/adi.hpp"
+#include "mpi-adi/core/device.hpp"
 #include "mpi-adi/core/long_waits.hpp"
 
 namespace portunus::mpi::collectives {
@@ -36,7 +36,7 @@ class Shelf {
     if (!readable_) return Answer::none;
     asker_ = nullptr;
     if (!await_answer()) return Answer::late;
-    if (PtlGet(md_, 0, bytes, adi::process(job_rank), adi::kLogPortal, 0, offset(comm), nullptr) != PTL_OK) return Answer::none;
+    if (PtlGet(md_, 0, bytes, device::process(job_rank), device::kLogPortal, 0, offset(comm), nullptr) != PTL_OK) return Answer::none;
     ++asked_;
     if (!await_answer()) return Answer::late;
     std::memcpy(to, answer_.data(), bytes);
@@ -47,7 +47,7 @@ class Shelf {
   bool ask(const void* asker, const Communicator& comm, int job_rank) {
     std::lock_guard lock(mutex_);
     if (!readable_ || asked_ != answered()) return false;
-    if (PtlGet(md_, 0, kRoom, adi::process(job_rank), adi::kLogPortal, 0, offset(comm), nullptr) != PTL_OK) return false;
+    if (PtlGet(md_, 0, kRoom, device::process(job_rank), device::kLogPortal, 0, offset(comm), nullptr) != PTL_OK) return false;
     ++asked_;
     asker_ = asker;
     return true;
@@ -70,11 +70,11 @@ class Shelf {
 
   bool open() {
     ptl_pt_index_t portal;
-    if (PtlPTAlloc(adi::device.ni, 0, PTL_EQ_NONE, adi::kLogPortal, &portal) != PTL_OK) return false;
+    if (PtlPTAlloc(device::device.ni, 0, PTL_EQ_NONE, device::kLogPortal, &portal) != PTL_OK) return false;
     ptl_me_t all = client::entry_of(base_, kMaxCommunicators * kRoom, PTL_ME_OP_GET | client::kQuiet, 0);
-    all.uid = adi::device.uid;
-    return entry_.append(adi::device.ni, adi::kLogPortal, all) == PTL_OK && answers_.open(adi::device.ni) == PTL_OK &&
-           md_.bind(adi::device.ni, {answer_.data(), answer_.size(), PTL_MD_EVENT_CT_REPLY, PTL_EQ_NONE, answers_}) == PTL_OK;
+    all.uid = device::device.uid;
+    return entry_.append(device::device.ni, device::kLogPortal, all) == PTL_OK && answers_.open(device::device.ni) == PTL_OK &&
+           md_.bind(device::device.ni, {answer_.data(), answer_.size(), PTL_MD_EVENT_CT_REPLY, PTL_EQ_NONE, answers_}) == PTL_OK;
   }
 
   // Whether nothing is on its way any more.
@@ -156,9 +156,10 @@ bool CallLog::differs(In what) {
 bool CallLog::overdue(bool again) {
   if (!again) seconds_ = 0, all_fit_ = false;
   ++seconds_;
-  const bool looks = !all_fit_ || adi::long_waits::is_time_to_look(seconds_);
+  const bool looks = !all_fit_ || device::long_waits::is_time_to_look(seconds_);
   if (looks ? differs() : has_differed()) return true;
-  if (all_fit_) adi::long_waits::tell(adi::long_waits::of_all("the others in collective number " + std::to_string(number_), comm_), again);
+  if (all_fit_)
+    device::long_waits::tell(device::long_waits::of_all("the others in collective number " + std::to_string(number_), comm_), again);
   return false;
 }
 
@@ -171,7 +172,7 @@ bool CallLog::is_of_another_call() {
 
 // Ranks that wait for this one in a later collective are told; those that are behind, what it has called.
 void CallLog::give_up() {
-  adi::long_waits::be_silent();
+  device::long_waits::be_silent();
   for (size_t i = 1; i < kKept / 2; ++i) {
     Entry& entry = calls_->entries[(number_ + i) % kKept];
     entry.what.store(kNothing, std::memory_order_relaxed);

@@ -12,7 +12,7 @@
 
 #include "mpi-adi/collectives/run.hpp"
 #include "mpi-adi/collectives/state.hpp"
-#include "mpi-adi/core/adi.hpp"
+#include "mpi-adi/core/device.hpp"
 #include "mpi-adi/core/errors.hpp"
 #include "mpi-adi/mpi-ext.h"
 #include "mpi-adi/ulfm/ulfm.hpp"
@@ -37,7 +37,7 @@ class Step final : public Attachment {
     operation_ = nullptr;
     spare().push_back(this);
   }
-  void raise() { adi::signal(event_); }
+  void raise() { device::signal(event_); }
   void completed(Request&) override;
   void released() override {}
 
@@ -109,18 +109,18 @@ class Operation final : public Attachment {
 
   // The holder of the turn: a work may have ended after which another is to begin.
   void step() {
-    if (has_ended_.exchange(false, std::memory_order_acquire)) adi::put_off.add(request_);
+    if (has_ended_.exchange(false, std::memory_order_acquire)) device::put_off.add(request_);
   }
   void run_users(Request&) override {
     const auto next = static_cast<size_t>(running_ - stages_.data()) + 1;
     if (end_run() && start_stage(next) == GOAL_SUCCESS) return;
     failed_ = true;
-    adi::conclude(request_, true);
+    device::conclude(request_, true);
   }
 
   bool overdue(Request& request) override {
     if (!state_.log.differs()) return state_.log.all_fit();
-    if (running_ && GOAL_Abandon(running_->started)) adi::conclude(request);
+    if (running_ && GOAL_Abandon(running_->started)) device::conclude(request);
     return true;
   }
 
@@ -169,7 +169,7 @@ class Operation final : public Attachment {
     Step* const step = self.running_->work->then ? self.step_ : nullptr;
     self.has_ended_.store(true, std::memory_order_release);
     if (step) step->raise();
-    else adi::conclude(self.request_, true);
+    else device::conclude(self.request_, true);
   }
 
   // False: it has failed.
@@ -191,8 +191,8 @@ class Operation final : public Attachment {
   Request& request_;
   std::vector<Stage> stages_;
   Stage* running_ = nullptr;
-  Step* step_ = nullptr;                      // of an operation with several works
-  std::optional<adi::PendingSteps> goes_on_;  // while another work follows
+  Step* step_ = nullptr;                         // of an operation with several works
+  std::optional<device::PendingSteps> goes_on_;  // while another work follows
 };
 
 void Step::completed(Request&) {

@@ -4,7 +4,7 @@
 #include <new>
 
 #include "mpi-adi/collectives/state.hpp"
-#include "mpi-adi/core/adi.hpp"
+#include "mpi-adi/core/device.hpp"
 #include "mpi-adi/core/errors.hpp"
 #include "mpi-adi/mpi-ext.h"
 #include "mpi-adi/ulfm/ulfm.hpp"
@@ -49,7 +49,7 @@ int run(const Call& call, Work& first) {
   if (state.log.has_differed()) [[unlikely]]
     return raise_goal(call.function, comm, kDisagreement);
   state.log.note(call.which, call.form, first.key, call.signature);
-  adi::enter_wait();
+  device::enter_wait();
   bool fits = true;  // if not the rest is done all the same: others wait for it
   int code = GOAL_SUCCESS;
   for (Work* work = &first; work != nullptr && code == GOAL_SUCCESS; work = work->then.get()) {

@@ -6,8 +6,8 @@
 #include "mpi-adi/collectives/inter.hpp"
 #include "mpi-adi/collectives/run.hpp"
 #include "mpi-adi/comm/processes.hpp"
-#include "mpi-adi/core/adi.hpp"
 #include "mpi-adi/core/debug.hpp"
+#include "mpi-adi/core/device.hpp"
 
 namespace portunus::mpi::collectives {
 

@@ -13,8 +13,8 @@
 
 #include "mpi-adi/comm/disconnect.hpp"
 #include "mpi-adi/comm/processes.hpp"
-#include "mpi-adi/core/adi.hpp"
 #include "mpi-adi/core/checks.hpp"
+#include "mpi-adi/core/device.hpp"
 #include "mpi-adi/core/profiling.hpp"
 #include "mpi-adi/dynamic/spawn.hpp"
 

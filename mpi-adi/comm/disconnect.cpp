@@ -8,7 +8,7 @@
 
 #include "mpi-adi/comm/context.hpp"
 #include "mpi-adi/comm/processes.hpp"
-#include "mpi-adi/core/adi.hpp"
+#include "mpi-adi/core/device.hpp"
 
 namespace portunus::mpi {
 namespace {
@@ -23,11 +23,11 @@ void part_from_peers(Communicator& comm, Communicator& via) {
     if (is_of_job(rank)) continue;
     if (Request* request = pool.claim(&via, true)) {
       comm.partings.push_back(request);
-      if (adi::irecv(*request, nullptr, 0, static_cast<ptl_rank_t>(rank), pattern(context, peer, kPartingTag)) != PTL_OK)
+      if (device::irecv(*request, nullptr, 0, static_cast<ptl_rank_t>(rank), pattern(context, peer, kPartingTag)) != PTL_OK)
         request->state.store(State::done, std::memory_order_relaxed);
-      else if (adi::failures.count.load(std::memory_order_relaxed) != 0) adi::look_again(*request);
+      else if (device::failures.count.load(std::memory_order_relaxed) != 0) device::look_again(*request);
     }
-    adi::send_copied(nullptr, 0, rank, match_bits(context, via.rank, kPartingTag));
+    device::send_copied(nullptr, 0, rank, match_bits(context, via.rank, kPartingTag));
   }
 }
 
@@ -49,8 +49,8 @@ bool has_disconnected(Communicator& comm) {
 }
 
 void await_disconnect(Communicator& comm) {
-  adi::wait_patiently([&] { return std::ranges::all_of(comm.partings, [](const Request* request) { return request->done(); }); },
-                      [] { return true; }, [](bool) {});
+  device::wait_patiently([&] { return std::ranges::all_of(comm.partings, [](const Request* request) { return request->done(); }); },
+                         [] { return true; }, [](bool) {});
   has_disconnected(comm);
 }
 

@@ -7,7 +7,7 @@
 #include <new>
 
 #include "mpi-adi/collectives/state.hpp"
-#include "mpi-adi/core/adi.hpp"
+#include "mpi-adi/core/device.hpp"
 #include "mpi-adi/core/long_waits.hpp"
 
 namespace portunus::mpi {
@@ -25,24 +25,24 @@ Request* start_receive(Communicator& comm, Traffic traffic, int tag, void* bytes
   Request* request = pool.claim(&comm, true);
   error = request ? MPI_SUCCESS : MPI_ERR_NO_MEM;
   if (request == nullptr) return nullptr;
-  adi::reachable_source(comm, peer);
+  device::reachable_source(comm, peer);
   const Pattern wanted = pattern(comm.context_of(traffic), peer, tag);
-  if (adi::irecv(*request, bytes, count, static_cast<ptl_rank_t>(comm.job_rank(peer)), wanted) != PTL_OK) {
+  if (device::irecv(*request, bytes, count, static_cast<ptl_rank_t>(comm.job_rank(peer)), wanted) != PTL_OK) {
     pool.release(request);
     error = MPI_ERR_OTHER;
     return nullptr;
   }
-  if (adi::failures.count.load(std::memory_order_relaxed) != 0) adi::look_again(*request);
+  if (device::failures.count.load(std::memory_order_relaxed) != 0) device::look_again(*request);
   return request;
 }
 
 int finish_receive(Request* request, size_t count) {
   const auto look = [&] {
-    if (collectives::differ(*request->comm)) adi::cancel_receive(*request);
+    if (collectives::differ(*request->comm)) device::cancel_receive(*request);
     return collectives::all_fit(*request->comm);
   };
-  adi::wait_patiently([&] { return request->done(); }, look,
-                      [&](bool again) { adi::long_waits::tell(adi::long_waits::of_request(*request), again); });
+  device::wait_patiently([&] { return request->done(); }, look,
+                         [&](bool again) { device::long_waits::tell(device::long_waits::of_request(*request), again); });
   const int result = outcome(*request, count);
   pool.release(request);
   return result;
@@ -53,10 +53,10 @@ int finish_receive(Request* request, size_t count) {
 int send_bytes(Communicator& comm, Traffic traffic, int tag, const void* bytes, size_t count, int peer) {
   const ptl_match_bits_t bits = match_bits(comm.context_of(traffic), comm.rank, tag);
   const int target = comm.job_rank(peer);
-  if (count <= adi::device.copy_limit) return adi::send_copied(bytes, count, target, bits) == PTL_OK ? MPI_SUCCESS : MPI_ERR_OTHER;
+  if (count <= device::device.copy_limit) return device::send_copied(bytes, count, target, bits) == PTL_OK ? MPI_SUCCESS : MPI_ERR_OTHER;
   Request request(&comm, false);
-  if (adi::isend(request, bytes, count, target, bits) != PTL_OK) return MPI_ERR_OTHER;
-  adi::wait(request);
+  if (device::isend(request, bytes, count, target, bits) != PTL_OK) return MPI_ERR_OTHER;
+  device::wait(request);
   return outcome(request, count);
 }
 

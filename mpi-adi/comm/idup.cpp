@@ -12,8 +12,8 @@
 
 #include "mpi-adi/comm/comm_create.hpp"
 #include "mpi-adi/comm/members.hpp"
-#include "mpi-adi/core/adi.hpp"
 #include "mpi-adi/core/checks.hpp"
+#include "mpi-adi/core/device.hpp"
 #include "mpi-adi/core/profiling.hpp"
 #include "mpi-adi/pt2pt/pt2pt.hpp"
 #include "mpi-adi/request/completion.hpp"
@@ -66,8 +66,9 @@ class Duplication final : public Attachment {
     arrival->attached = &arrival_;
     arrival->special = true;
     arrival->state.store(State::detached, std::memory_order_relaxed);
-    adi::send_copied(words_.data(), failed_ ? 0 : sizeof words_, to, match_bits(context, static_cast<int>(me_), tag_));
-    const int result = adi::irecv(*arrival, theirs_.data(), sizeof theirs_, static_cast<ptl_rank_t>(from), pattern(context, source, tag_));
+    device::send_copied(words_.data(), failed_ ? 0 : sizeof words_, to, match_bits(context, static_cast<int>(me_), tag_));
+    const int result =
+        device::irecv(*arrival, theirs_.data(), sizeof theirs_, static_cast<ptl_rank_t>(from), pattern(context, source, tag_));
     if (result == PTL_OK) return;
     pool.release(arrival);
     end(MPI_ERR_NO_MEM);
@@ -99,7 +100,7 @@ class Duplication final : public Attachment {
       destroy_communicator(made_);
       whole_.failure = error == MPI_ERR_PROC_ABORTED ? PTL_NI_UNDELIVERABLE : PTL_NI_DROPPED;
     }
-    adi::conclude(whole_);  // may be the end of this object
+    device::conclude(whole_);  // may be the end of this object
   }
 
   Request& whole_;
@@ -114,7 +115,7 @@ class Duplication final : public Attachment {
   uint16_t context_ = kNoContext;
   size_t distance_ = 1;
   bool confirming_ = false, failed_ = false;
-  adi::PendingSteps steps_;
+  device::PendingSteps steps_;
   Arrival arrival_{*this};  // of one round after the other
 };
 

@@ -8,7 +8,7 @@
 #include <mutex>
 
 #include "mpi-adi/comm/comm.hpp"
-#include "mpi-adi/core/adi.hpp"
+#include "mpi-adi/core/device.hpp"
 
 namespace portunus::mpi {
 namespace {
@@ -32,7 +32,7 @@ std::map<Identity, std::pair<ptlx_contact_t, int>>& strangers() {  // those of o
 uint32_t nid_of(const Identity& identity) { return static_cast<uint32_t>(identity.address >> 32); }
 uint64_t address_of(const ptl_process_t& process) { return uint64_t{process.phys.nid} << 32 | process.phys.pid; }
 
-bool maps_memory_of(int job_rank) { return PtlxTransport(adi::device.ni, adi::process(job_rank), nullptr) == PTLX_TRANSPORT_NODE; }
+bool maps_memory_of(int job_rank) { return PtlxTransport(device::device.ni, device::process(job_rank), nullptr) == PTLX_TRANSPORT_NODE; }
 
 // PTL_RANK_ANY: not known. Of the own job's there is one only that lives at an address.
 int rank_of(const Card& card) {
@@ -56,12 +56,12 @@ const char* open_processes(int size, uint64_t born) {
   job_size = size;
   std::vector<ptl_process_t> map(static_cast<size_t>(size));
   ptl_size_t count = 0;
-  if (PtlGetMap(adi::device.ni, map.size(), map.data(), &count) != PTL_OK || count < map.size() ||
-      PtlxContact(adi::device.ni, &own.contact) != PTL_OK)
+  if (PtlGetMap(device::device.ni, map.size(), map.data(), &count) != PTL_OK || count < map.size() ||
+      PtlxContact(device::device.ni, &own.contact) != PTL_OK)
     return "the addresses of the ranks are not known";
   for (int rank = 0; rank < size; ++rank)
     known[rank] = {{born + static_cast<uint64_t>(rank), address_of(map[static_cast<size_t>(rank)])}, true, false};
-  own.identity = known[adi::device.self.rank].identity;
+  own.identity = known[device::device.self.rank].identity;
   return nullptr;
 }
 
@@ -75,14 +75,14 @@ int meet_processes(std::span<const Card> cards, std::vector<int>& ranks) {
     int rank = rank_of(card);
     if (rank < 0) {
       ptl_rank_t fresh;
-      const int code = PtlxMapExtend(adi::device.ni, &card.contact, 1, &fresh);
+      const int code = PtlxMapExtend(device::device.ni, &card.contact, 1, &fresh);
       if (code != PTL_OK) return code == PTL_NO_SPACE ? MPI_ERR_NO_MEM : MPI_ERR_OTHER;
       if (fresh >= static_cast<ptl_rank_t>(kMaxRanks)) return MPI_ERR_NO_MEM;
       rank = static_cast<int>(fresh);
       if (!is_of_job(rank)) {
         known[rank] = {card.identity, false, maps_memory_of(rank)};
         strangers()[card.identity] = {card.contact, rank};
-        adi::meet(rank);
+        device::meet(rank);
       }
     }
     ranks.push_back(rank);
@@ -95,7 +95,7 @@ Identity identity_of(int job_rank) { return known[job_rank].identity; }
 bool same_node(int job_rank, int other_job_rank) { return nid_of(known[job_rank].identity) == nid_of(known[other_job_rank].identity); }
 
 bool shares_memory(int job_rank) {
-  const int self = static_cast<int>(adi::device.self.rank);
+  const int self = static_cast<int>(device::device.self.rank);
   if (job_rank == self || !same_node(job_rank, self)) return false;
   if (!known[job_rank].of_job) return known[job_rank].maps;
   // Alike for all of the job.

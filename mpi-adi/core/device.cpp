@@ -1,4 +1,4 @@
-// device.cpp: opens what adi.hpp sends and receives with, and the barrier that ends MPI.
+// device.cpp: opens what device.hpp sends and receives with, and the barrier that ends MPI.
 //
 // Thread: the one that calls MPI_Init and MPI_Finalize.
 // Source: Portals 4.3; Hensgen, Finkel, Manber 1988 (dissemination barrier).
@@ -10,13 +10,13 @@
 #include "engine/goal/goal.h"
 #include "engine/goal/goal_call.h"
 #include "mpi-adi/comm/processes.hpp"
-#include "mpi-adi/core/adi.hpp"
 #include "mpi-adi/core/debug.hpp"
+#include "mpi-adi/core/device.hpp"
 #include "mpi-adi/core/long_waits.hpp"
 #include "mpi-adi/core/settings.hpp"
 #include "mpi-adi/ulfm/ulfm.hpp"
 
-namespace portunus::mpi::adi {
+namespace portunus::mpi::device {
 
 constinit Device device;
 
@@ -214,4 +214,4 @@ void abort(int status, const char* message) {
   __builtin_unreachable();
 }
 
-}  // namespace portunus::mpi::adi
+}  // namespace portunus::mpi::device

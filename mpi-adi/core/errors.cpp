@@ -7,7 +7,7 @@
 #include <cstring>
 #include <utility>
 
-#include "mpi-adi/core/adi.hpp"
+#include "mpi-adi/core/device.hpp"
 #include "mpi-adi/core/error_codes.hpp"
 #include "mpi-adi/core/init.hpp"
 #include "mpi-adi/core/profiling.hpp"
@@ -114,7 +114,7 @@ int raise_at(const Origin& origin, const char* function, int code, const char* c
   }
   std::snprintf(sentence, sizeof sentence, "%s on rank %d%s%s: %s (%s)", function, world().rank, *origin.name ? ", " : "", origin.name,
                 what, name);
-  adi::abort(code, sentence);
+  device::abort(code, sentence);
 }
 
 int raise(const char* function, const Communicator* comm, int code, const char* cause, ...) {

@@ -7,11 +7,11 @@
 #include <mutex>
 #include <vector>
 
-#include "mpi-adi/core/adi.hpp"
+#include "mpi-adi/core/device.hpp"
 #include "mpi-adi/ulfm/agreement.hpp"
 #include "mpi-adi/ulfm/ulfm.hpp"
 
-namespace portunus::mpi::adi {
+namespace portunus::mpi::device {
 
 constinit Failures failures;
 
@@ -188,4 +188,4 @@ void end_pending(Request& request) {
   fail_receive(request);
 }
 
-}  // namespace portunus::mpi::adi
+}  // namespace portunus::mpi::device

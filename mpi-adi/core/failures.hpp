@@ -14,7 +14,7 @@
 #include "mpi-adi/comm/comm.hpp"
 #include "mpi-adi/request/request.hpp"
 
-namespace portunus::mpi::adi {
+namespace portunus::mpi::device {
 
 enum class Peer : uint8_t { unseen, watched, lost };
 
@@ -52,4 +52,4 @@ void fail_pending(Communicator& comm);
 // A receive that was just posted: fails it if it waits for a lost rank.
 [[gnu::cold, gnu::noinline]] void look_again(Request& request);
 
-}  // namespace portunus::mpi::adi
+}  // namespace portunus::mpi::device

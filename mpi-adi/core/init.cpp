@@ -14,8 +14,8 @@
 
 #include "mpi-adi/collectives/state.hpp"
 #include "mpi-adi/comm/disconnect.hpp"
-#include "mpi-adi/core/adi.hpp"
 #include "mpi-adi/core/debug.hpp"
+#include "mpi-adi/core/device.hpp"
 #include "mpi-adi/core/errors.hpp"
 #include "mpi-adi/core/leaks.hpp"
 #include "mpi-adi/core/long_waits.hpp"
@@ -65,13 +65,13 @@ void note_forks() {
 int start(const char* function, bool threaded) {
   note_forks();
   ptlx_job_t job;
-  adi::long_waits::count_threads(false);
-  if (const char* cause = adi::start(threaded, job)) return raise(function, nullptr, MPI_ERR_OTHER, "%s", cause);
+  device::long_waits::count_threads(false);
+  if (const char* cause = device::start(threaded, job)) return raise(function, nullptr, MPI_ERR_OTHER, "%s", cause);
   if (!open_communicators(job.rank, job.size))
     return raise(function, nullptr, MPI_ERR_NO_MEM, "there is no address space for the communicators");
   phase.store(Phase::running, std::memory_order_release);
   if (std::exchange(own_process, getpid()) == 0) std::atexit(stop_at_exit);
-  adi::long_waits::count_threads(true);
+  device::long_waits::count_threads(true);
   note_room(job.room);
   return meet_parent(function);
 }
@@ -79,13 +79,13 @@ int start(const char* function, bool threaded) {
 // Nothing is under way here, and no handle is valid until somebody wakes it.
 void rest() {
   io::close_all();
-  adi::wait_until([] { return adi::detached_sends() == 0; });
+  device::wait_until([] { return device::detached_sends() == 0; });
   predefined_count = 0;
   phase.store(Phase::over, std::memory_order_release);
   resting = true;
 }
 void wake(bool threaded) {
-  if (threaded) adi::device.threaded = true, pool.serve_threads();
+  if (threaded) device::device.threaded = true, pool.serve_threads();
   predefined_count = 2;
   phase.store(Phase::running, std::memory_order_release);
   resting = false;
@@ -93,26 +93,26 @@ void wake(bool threaded) {
 
 // Own sends first, then everybody's: after the barrier no rank needs anything of this one any more.
 int stop(const char* function) {
-  uint64_t wishes = (leaks::wanted() ? adi::kTellLeaks : 0) | (debug.calls ? adi::kCompareCalls : 0);
+  uint64_t wishes = (leaks::wanted() ? device::kTellLeaks : 0) | (debug.calls ? device::kCompareCalls : 0);
   const leaks::Counts left = leaks::wanted() ? leaks::objects() : leaks::Counts{};
   io::close_all();
-  adi::wait_until([] { return adi::detached_sends() == 0; });
+  device::wait_until([] { return device::detached_sends() == 0; });
   // Also by those who know that somebody has died: others may not know yet, and would wait for them. Nobody waits for the dead.
   rendezvous::unpublish_all();
   disconnect_from_others();
   if (debug.calls) collectives::end_calls();
-  int result = adi::last_barrier(wishes), unfit = MPI_SUCCESS;
+  int result = device::last_barrier(wishes), unfit = MPI_SUCCESS;
   if (wishes != 0) {
-    if (wishes & adi::kTellLeaks) leaks::tell(left);
-    if (wishes & adi::kCompareCalls) unfit = collectives::compare_all(function);
-    result = adi::last_barrier(wishes);
+    if (wishes & device::kTellLeaks) leaks::tell(left);
+    if (wishes & device::kCompareCalls) unfit = collectives::compare_all(function);
+    result = device::last_barrier(wishes);
   }
   if (result != PTL_OK && result != PTL_FAIL) return raise_portals(function, nullptr, result);
   close_communicators();
   release_kinds();
   phase.store(Phase::over, std::memory_order_release);
   rendezvous::close();
-  adi::stop();
+  device::stop();
   return unfit;
 }
 
@@ -136,7 +136,7 @@ int init(const char* function, int required) {
   granted_level = level_for(required);
   main_thread = std::this_thread::get_id();
   if (int error = begin_use(function, granted_level)) return error;
-  if (!adi::device.threaded) granted_level = std::min(granted_level, MPI_THREAD_SERIALIZED);
+  if (!device::device.threaded) granted_level = std::min(granted_level, MPI_THREAD_SERIALIZED);
   world_phase.store(Phase::running, std::memory_order_release);
   return MPI_SUCCESS;
 }
@@ -251,6 +251,6 @@ extern "C" int PMPI_Abort(MPI_Comm comm, int errorcode) try {
   std::snprintf(sentence, sizeof sentence, "MPI_Abort: rank %d ends the job with error code %d", world().rank, errorcode);
   int status = errorcode & 0xff;  // all that an exit status can hold
   if (status == 0 && errorcode != 0) status = 1;
-  adi::abort(status, sentence);
+  device::abort(status, sentence);
 }
 MPI_WEAK_NAME(Abort)

@@ -6,8 +6,8 @@
 #include <string>
 #include <vector>
 
-#include "mpi-adi/core/adi.hpp"
 #include "mpi-adi/core/debug.hpp"
+#include "mpi-adi/core/device.hpp"
 #include "mpi-adi/core/long_waits.hpp"
 #include "mpi-adi/core/settings.hpp"
 #include "mpi-adi/dynamic/spawn.hpp"
@@ -59,8 +59,8 @@ std::string name_of_context(uint16_t context) {
 void count_messages(Counts& counts) {
   for (int bit = envelope.source_bits + kTagBits; bit < 64;) {
     Request found(&world(), true);
-    if (adi::set_aside(found, PTL_RANK_ANY, {0, ~(ptl_match_bits_t{1} << bit)}, new_label()) != PTL_OK) return;
-    adi::wait(found);
+    if (device::set_aside(found, PTL_RANK_ANY, {0, ~(ptl_match_bits_t{1} << bit)}, new_label()) != PTL_OK) return;
+    device::wait(found);
     if (found.failure != PTL_NI_OK) {
       ++bit;
       continue;
@@ -95,7 +95,7 @@ bool wanted() { return settings.info != 0 || debug.leaks; }
 
 Counts objects() {
   Counts counts{};
-  adi::release_orphans();
+  device::release_orphans();
   std::vector<const Request*> left;
   pool.for_each([&](const Request& request) {
     const State state = request.state.load(std::memory_order_acquire);
@@ -103,9 +103,10 @@ Counts objects() {
   });
   for (const Request* request : left)
     add(counts, kRequests,
-        request->done()                                                     ? "an operation that has ended, and was not waited for"
-        : request->state.load(std::memory_order_relaxed) == State::inactive ? "a persistent one, not started"
-                                                                            : "it waits for " + adi::long_waits::of_request(*request).what);
+        request->done() ? "an operation that has ended, and was not waited for"
+        : request->state.load(std::memory_order_relaxed) == State::inactive
+            ? "a persistent one, not started"
+            : "it waits for " + device::long_waits::of_request(*request).what);
   const std::set<const Communicator*> owned = owned_communicators();
   communicators.for_each([&](const Communicator& comm) {
     if (!owned.contains(&comm) && !comm.parts && !is_parent(handle_of(&comm)))

@@ -15,11 +15,11 @@
 #include <mutex>
 #include <thread>
 
-#include "mpi-adi/core/adi.hpp"
+#include "mpi-adi/core/device.hpp"
 #include "mpi-adi/request/request.hpp"
 #include "portals/portals4_ext.h"
 
-namespace portunus::mpi::adi::long_waits {
+namespace portunus::mpi::device::long_waits {
 namespace {
 
 constexpr uint64_t kStale = 3'000'000'000;  // a wait of which nothing was told for so long has ended
@@ -191,4 +191,4 @@ void tell(const Wait& wait, bool again) {
 
 void tell(const Request& request) { tell(of_request(request), true); }
 
-}  // namespace portunus::mpi::adi::long_waits
+}  // namespace portunus::mpi::device::long_waits

@@ -19,7 +19,7 @@ namespace portunus::mpi {
 struct Request;
 }
 
-namespace portunus::mpi::adi::long_waits {
+namespace portunus::mpi::device::long_waits {
 
 // Before and after the library has started its own threads.
 void count_threads(bool started);
@@ -46,4 +46,4 @@ void be_silent();
 // `again`: not for the first time in this wait. Where the engine has worked meanwhile it is as the first time.
 void tell(const Wait& wait, bool again);
 
-}  // namespace portunus::mpi::adi::long_waits
+}  // namespace portunus::mpi::device::long_waits

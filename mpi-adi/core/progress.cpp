@@ -4,10 +4,10 @@
 #include <cassert>
 #include <vector>
 
-#include "mpi-adi/core/adi.hpp"
+#include "mpi-adi/core/device.hpp"
 #include "mpi-adi/core/long_waits.hpp"
 
-namespace portunus::mpi::adi {
+namespace portunus::mpi::device {
 namespace {
 
 std::atomic<int> detached_count{0};
@@ -214,4 +214,4 @@ int set_aside(Request& request, ptl_rank_t source, Pattern pattern, ptl_match_bi
   return PtlxMESetAside(device.ni, kMessagePortal, &entry, label, &request);
 }
 
-}  // namespace portunus::mpi::adi
+}  // namespace portunus::mpi::device

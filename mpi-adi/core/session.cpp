@@ -17,8 +17,8 @@
 #include "mpi-adi/comm/comm_create.hpp"
 #include "mpi-adi/comm/intercomm.hpp"
 #include "mpi-adi/comm/processes.hpp"
-#include "mpi-adi/core/adi.hpp"
 #include "mpi-adi/core/checks.hpp"
+#include "mpi-adi/core/device.hpp"
 #include "mpi-adi/core/errhandler.hpp"
 #include "mpi-adi/core/errors.hpp"
 #include "mpi-adi/core/init.hpp"
@@ -157,7 +157,7 @@ extern "C" int PMPI_Session_init(MPI_Info info, MPI_Errhandler errhandler, MPI_S
   const int required = required_level(hints);
   if (required < 0) return raise(kName, nullptr, MPI_ERR_INFO_VALUE, "the info's thread_level is none of MPI's four");
   if (int error = begin_use(kName, required)) return error;
-  const int granted = adi::device.threaded ? required : std::min(required, MPI_THREAD_SERIALIZED);
+  const int granted = device::device.threaded ? required : std::min(required, MPI_THREAD_SERIALIZED);
   set_hint(hints, kThreadLevel, name_of_level(granted));
   Session* made = sessions.claim();
   if (made == nullptr) {

@@ -9,7 +9,7 @@
 #include <mutex>
 #include <string_view>
 
-#include "mpi-adi/core/adi.hpp"
+#include "mpi-adi/core/device.hpp"
 
 namespace portunus::mpi::rendezvous {
 namespace {
@@ -45,7 +45,7 @@ ptl_process_t physical(const Identity& identity) {
 
 ptl_me_t entry_for(void* start, size_t bytes, uint64_t bits, unsigned options, ptl_handle_ct_t ct) {
   ptl_me_t entry = client::entry_of(start, bytes, PTL_ME_OP_PUT | client::kQuiet | options, bits, ct);
-  entry.uid = adi::device.uid;
+  entry.uid = device::device.uid;
   entry.match_id.phys = {PTL_NID_ANY, PTL_PID_ANY};
   return entry;
 }
@@ -154,13 +154,14 @@ Meeting connect(const Card& owner, uint64_t number, ptl_time_t patience) {
   if (!heard.good || md.bind_all(ni, PTL_MD_VOLATILE | PTL_MD_EVENT_CT_ACK, heard.ct) != PTL_OK) return {MPI_ERR_OTHER};
   int code = PtlxCTWatch(heard.ct, physical(owner.identity));
   if (code == PTL_OK)
-    code = PtlPut(md, adi::offset_of(&request), sizeof request, PTL_CT_ACK_REQ, physical(owner.identity), kPortal, number, 0, &request, 0);
+    code =
+        PtlPut(md, device::offset_of(&request), sizeof request, PTL_CT_ACK_REQ, physical(owner.identity), kPortal, number, 0, &request, 0);
   ptl_ct_event_t seen{};
   // Accepted, and answered; or one failure: refused, or the owner has ended.
-  if (code == PTL_OK) code = adi::wait_for_count(heard.ct, 2, patience, seen);
+  if (code == PTL_OK) code = device::wait_for_count(heard.ct, 2, patience, seen);
   if (code == PTL_CT_NONE_REACHED) {  // it is taken back, and that is a failure; or else it is being answered
     code = PtlxPutWithdraw(md, &request);
-    if (code == PTL_OK) code = adi::wait_for_count(heard.ct, 2, PTL_TIME_FOREVER, seen);
+    if (code == PTL_OK) code = device::wait_for_count(heard.ct, 2, PTL_TIME_FOREVER, seen);
   }
   heard.ct.await_idle();
   if (code != PTL_OK || seen.failure != 0) return {MPI_ERR_PORT};
@@ -173,7 +174,7 @@ Meeting accept(uint64_t number, const std::function<bool()>& should_abort) {
     Awaited visit(&request, sizeof request, number, 0);
     if (!visit.good) return {MPI_ERR_OTHER};
     ptl_ct_event_t seen{};
-    for (int code; (code = adi::wait_for_count(visit.ct, 1, kSlice, seen)) != PTL_OK;) {
+    for (int code; (code = device::wait_for_count(visit.ct, 1, kSlice, seen)) != PTL_OK;) {
       if (code != PTL_CT_NONE_REACHED) return {MPI_ERR_OTHER};
       if (should_abort() && visit.take_back()) return {MPI_ERR_PORT};
     }
@@ -182,7 +183,7 @@ Meeting accept(uint64_t number, const std::function<bool()>& should_abort) {
     Answer answer{request.source_bits == envelope.source_bits ? meet_processes({&request.card, 1}, ranks) : MPI_ERR_OTHER, ++last_meeting};
     client::Descriptor md;
     if (md.bind_all(ni, PTL_MD_VOLATILE) != PTL_OK) return {MPI_ERR_OTHER};
-    const int code = PtlPut(md, adi::offset_of(&answer), sizeof answer, PTL_NO_ACK_REQ, physical(request.card.identity), kPortal,
+    const int code = PtlPut(md, device::offset_of(&answer), sizeof answer, PTL_NO_ACK_REQ, physical(request.card.identity), kPortal,
                             request.answer, 0, nullptr, 0);
     if (code != PTL_OK || answer.error != MPI_SUCCESS) return {MPI_ERR_OTHER};
     return {MPI_SUCCESS, ranks[0], answer.number};

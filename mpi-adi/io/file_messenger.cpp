@@ -5,7 +5,7 @@
 #include <cstring>
 
 #include "mpi-adi/comm/members.hpp"
-#include "mpi-adi/core/adi.hpp"
+#include "mpi-adi/core/device.hpp"
 #include "mpi-adi/io/portal.hpp"
 
 namespace portunus::mpi::io {
@@ -26,19 +26,19 @@ int FileMessenger::watch() { return watch_all(deaths_, members_of(*comm_)); }
 int FileMessenger::open_entries() {
   if (size_ == 1) return PTL_OK;
   int result = watch();
-  if (result == PTL_OK) result = small_.bind_all(adi::device.ni, PTL_MD_VOLATILE);
+  if (result == PTL_OK) result = small_.bind_all(device::device.ni, PTL_MD_VOLATILE);
   records_.resize(2 * size_);
   const auto append = [&](void* start, size_t bytes, ptl_handle_ct_t counter, unsigned options, Kind kind, int64_t number) {
     ptl_me_t entry = client::entry_of(start, bytes, kQuietEntry | options, bits(kind, number), counter);
-    entry.uid = adi::device.uid;
+    entry.uid = device::device.uid;
     client::MatchEntry appended;
-    const int code = appended.append(adi::device.ni, kFilePortal, entry);
+    const int code = appended.append(device::device.ni, kFilePortal, entry);
     if (code == PTL_OK) entries_.push_back(std::move(appended));
     return code;
   };
   const auto rounds = static_cast<int>(std::bit_width(size_ - 1));
   for (int round = 0; round < rounds && result == PTL_OK; ++round) {
-    result = heard_.emplace_back().open(adi::device.ni);
+    result = heard_.emplace_back().open(device::device.ni);
     if (result == PTL_OK)
       result = append(records_.data(), records_.size() * sizeof(Record), heard_.back(), PTL_ME_EVENT_CT_COMM, records, round);
   }
@@ -91,13 +91,13 @@ int FileMessenger::gather(const Record& own, std::vector<Record>& all) {
     const ptl_size_t bytes = count * sizeof(Record), offset = (set + distance) * sizeof(Record);
     const ptl_match_bits_t where = file_bits(comm_->context, records, static_cast<uint32_t>(round));
     int result = PTL_OK;
-    if (bytes <= adi::device.copy_limit) {
-      result =
-          PtlPut(small_, adi::offset_of(&records_[set]), bytes, PTL_NO_ACK_REQ, adi::process(to), kFilePortal, where, offset, nullptr, 0);
+    if (bytes <= device::device.copy_limit) {
+      result = PtlPut(small_, device::offset_of(&records_[set]), bytes, PTL_NO_ACK_REQ, device::process(to), kFilePortal, where, offset,
+                      nullptr, 0);
     } else if ((result = ready()) == PTL_OK) {  // from memory that stays: nobody writes these records before the gather after the next
       Lane& lane = lanes_[kOwn];
-      result = PtlPut(lane.memory, adi::offset_of(&records_[set]), bytes, PTL_NO_ACK_REQ, adi::process(to), kFilePortal, where, offset,
-                      nullptr, 0);
+      result = PtlPut(lane.memory, device::offset_of(&records_[set]), bytes, PTL_NO_ACK_REQ, device::process(to), kFilePortal, where,
+                      offset, nullptr, 0);
       lane.puts += result == PTL_OK;
     }
     if (result != PTL_OK) return MPI_ERR_OTHER;
@@ -115,9 +115,9 @@ int FileMessenger::fetch_add(unsigned which, int64_t by, int64_t& old) {
   // Objects for one call, so that any number of threads can be in here.
   client::Operations once;
   int64_t words[2] = {by, -1};
-  if (once.open(adi::device.ni) != PTL_OK) return MPI_ERR_NO_MEM;
+  if (once.open(device::device.ni) != PTL_OK) return MPI_ERR_NO_MEM;
   const client::By own = once.own();
-  const client::RemoteAddress word{adi::process(comm_->job_rank(0)), kFilePortal, file_bits(comm_->context, pointer, 0),
+  const client::RemoteAddress word{device::process(comm_->job_rank(0)), kFilePortal, file_bits(comm_->context, pointer, 0),
                                    which * sizeof(int64_t)};
   const bool done =
       once.fetch(own, word, PTL_SUM, PTL_INT64_T, {own.memory, &words[0]}, &words[1], sizeof by) == PTL_OK && once.quiet() == PTL_OK;
@@ -129,7 +129,7 @@ int FileMessenger::ready() {
   if (ready_) return PTL_OK;
   int result = watch();
   for (Lane& lane : lanes_) {
-    const ptl_handle_ni_t ni = adi::device.ni;
+    const ptl_handle_ni_t ni = device::device.ni;
     if (result == PTL_OK) result = lane.sent.open(ni);
     if (result == PTL_OK) result = lane.arrived.open(ni);
     if (result == PTL_OK) result = lane.memory.bind_all(ni, PTL_MD_EVENT_CT_SEND | PTLX_MD_HEADER_FIRST, lane.sent);
@@ -141,8 +141,8 @@ int FileMessenger::ready() {
 
 int FileMessenger::put(unsigned buffer, const void* start, bool in_pieces, int64_t bytes, int rank, Kind kind, int64_t number) {
   Lane& lane = lanes_[buffer];
-  const int result = PtlPut(in_pieces ? lane.pieces : lane.memory, adi::offset_of(start), static_cast<ptl_size_t>(bytes), PTL_NO_ACK_REQ,
-                            adi::process(comm_->job_rank(rank)), kFilePortal, bits(kind, number), 0, nullptr, 0);
+  const int result = PtlPut(in_pieces ? lane.pieces : lane.memory, device::offset_of(start), static_cast<ptl_size_t>(bytes), PTL_NO_ACK_REQ,
+                            device::process(comm_->job_rank(rank)), kFilePortal, bits(kind, number), 0, nullptr, 0);
   if (result != PTL_OK) return MPI_ERR_NO_MEM;
   ++lane.puts;
   return MPI_SUCCESS;
@@ -153,10 +153,10 @@ int FileMessenger::accept(unsigned buffer, void* start, bool in_pieces, int64_t 
   constexpr unsigned kOnce = kQuietEntry | PTL_ME_USE_ONCE | PTL_ME_EVENT_CT_COMM | PTLX_ME_COMPLETE_UNEXPECTED;
   ptl_me_t entry =
       client::entry_of(start, static_cast<ptl_size_t>(bytes), kOnce | (in_pieces ? PTLX_ME_LAYOUT : 0), bits(kind, number), lane.arrived);
-  entry.uid = adi::device.uid;
-  entry.match_id = adi::process(comm_->job_rank(rank));
+  entry.uid = device::device.uid;
+  entry.match_id = device::process(comm_->job_rank(rank));
   ptl_handle_me_t handle;
-  if (PtlMEAppend(adi::device.ni, kFilePortal, &entry, PTL_PRIORITY_LIST, nullptr, &handle) != PTL_OK) return MPI_ERR_NO_MEM;
+  if (PtlMEAppend(device::device.ni, kFilePortal, &entry, PTL_PRIORITY_LIST, nullptr, &handle) != PTL_OK) return MPI_ERR_NO_MEM;
   ++lane.entries;
   return MPI_SUCCESS;
 }

@@ -16,7 +16,7 @@
 #include "mpi-adi/comm/comm_create.hpp"
 #include "mpi-adi/comm/exchange.hpp"
 #include "mpi-adi/comm/processes.hpp"
-#include "mpi-adi/core/adi.hpp"
+#include "mpi-adi/core/device.hpp"
 #include "mpi-adi/core/profiling.hpp"
 #include "mpi-adi/io/file.hpp"
 #include "mpi-adi/io/two_phase.hpp"

@@ -3,8 +3,8 @@
 // Functions of the user (error handlers, conversions of a data representation) run on the thread that calls MPI.
 #include "mpi-adi/io/operation.hpp"
 
-#include "mpi-adi/core/adi.hpp"
 #include "mpi-adi/core/arguments.hpp"
+#include "mpi-adi/core/device.hpp"
 #include "mpi-adi/io/pointers.hpp"
 #include "mpi-adi/io/two_phase.hpp"
 #include "mpi-adi/pt2pt/status.hpp"
@@ -129,7 +129,7 @@ class Operation final : public Attachment {
   }
   // Nobody asks again: what is read is converted here.
   int freed(Request& request) override {
-    if (converts()) adi::wait(request), end();
+    if (converts()) device::wait(request), end();
     return MPI_SUCCESS;
   }
   bool converts() const { return access.converted && !access.writes; }
@@ -153,7 +153,7 @@ void complete(Request& request, Operation& operation) {
   File& file = *operation.access.file;
   operation.result = operation.access.result;
   if (!operation.access.converted) operation.access = Access();
-  adi::signal(request);  // the request may be gone from now on
+  device::signal(request);  // the request may be gone from now on
   file.end();
 }
 
@@ -294,7 +294,7 @@ int end_split(const Kind& kind, MPI_File fh, const void* buf, MPI_Status* status
   file->split = Split::none;
   file->split_request = MPI_REQUEST_NULL;
   Request* request = pool.find(handle);
-  adi::wait(*request);
+  device::wait(*request);
   return finish(kind.function, handle, request, status);
 }
 

@@ -7,7 +7,7 @@
 #include <thread>
 
 #include "mpi-adi/comm/members.hpp"
-#include "mpi-adi/core/adi.hpp"
+#include "mpi-adi/core/device.hpp"
 #include "mpi-adi/io/portal.hpp"
 
 namespace portunus::mpi::io {
@@ -62,13 +62,13 @@ bool SharedMemoryGroup::open_bell() {
   static std::atomic<uint64_t> bells{0};
   const uint64_t own = bells.fetch_add(1, std::memory_order_relaxed) & 0xffffffff;
   int result = open_file_portal();
-  if (result == PTL_OK) result = bell_.open(adi::device.ni);
+  if (result == PTL_OK) result = bell_.open(device::device.ni);
   if (result == PTL_OK) result = watch_all(deaths_, members_);
-  if (result == PTL_OK) result = nothing_.bind_all(adi::device.ni, PTL_MD_VOLATILE);
+  if (result == PTL_OK) result = nothing_.bind_all(device::device.ni, PTL_MD_VOLATILE);
   if (result != PTL_OK) return false;
   ptl_me_t entry = client::entry_of(nullptr, 0, kQuietEntry | PTL_ME_EVENT_CT_COMM, file_bits(0, kBell, own), bell_);
-  entry.uid = adi::device.uid;
-  if (entry_.append(adi::device.ni, kFilePortal, entry) != PTL_OK) return false;
+  entry.uid = device::device.uid;
+  if (entry_.append(device::device.ni, kFilePortal, entry) != PTL_OK) return false;
   places()[rank_].bell.store(own, std::memory_order_release);  // acquired by ring(), after `come`
   return true;
 }
@@ -132,7 +132,7 @@ void SharedMemoryGroup::ring() {
     Place& place = places()[i];
     uint64_t asleep = gathers_;
     if (i == rank_ || place.asleep.load(std::memory_order_seq_cst) != asleep || !place.asleep.compare_exchange_strong(asleep, 0)) continue;
-    PtlPut(nothing_, 0, 0, PTL_NO_ACK_REQ, adi::process(members_[i]), kFilePortal,
+    PtlPut(nothing_, 0, 0, PTL_NO_ACK_REQ, device::process(members_[i]), kFilePortal,
            file_bits(0, kBell, place.bell.load(std::memory_order_acquire)), 0, nullptr, 0);
   }
 }

@@ -32,11 +32,11 @@ int raise_full(const Arguments& given, const Communicator& comm, size_t bytes) {
 }  // namespace
 
 void flush_buffer(MessageBuffer& buffer) {
-  adi::wait_until([&] { return buffer.empty(); });
+  device::wait_until([&] { return buffer.empty(); });
 }
 
 int send_buffered(const Arguments& given, const Communicator& comm, size_t bytes) {
-  if (!adi::reachable(comm.job_rank(given.peer))) return raise_lost(given, &comm);
+  if (!device::reachable(comm.job_rank(given.peer))) return raise_lost(given, &comm);
   if (can_copy(Mode::standard, bytes)) {
     const int result = send_copied(comm, given, bytes);
     return result == PTL_OK ? MPI_SUCCESS : raise_portals(given.function, &comm, result);
@@ -48,8 +48,8 @@ int send_buffered(const Arguments& given, const Communicator& comm, size_t bytes
   for (int look = 0; kept == nullptr && buffer.attached() && look < kLooks; ++look) {
     PtlxProgress();
     Request mark(const_cast<Communicator*>(&comm), false);
-    if (const int result = adi::signal(mark); result != PTL_OK) return raise_portals(given.function, &comm, result);
-    adi::wait(mark);
+    if (const int result = device::signal(mark); result != PTL_OK) return raise_portals(given.function, &comm, result);
+    device::wait(mark);
     kept = buffer.keep(bytes);
   }
   if (kept == nullptr) return raise_full(given, comm, bytes);
@@ -61,12 +61,12 @@ int send_buffered(const Arguments& given, const Communicator& comm, size_t bytes
   }
   request->attached = kept;
   request->special = true;
-  const int result = adi::isend(*request, kept->data(), bytes, comm.job_rank(given.peer), own_bits(comm, given.tag));
+  const int result = device::isend(*request, kept->data(), bytes, comm.job_rank(given.peer), own_bits(comm, given.tag));
   if (result != PTL_OK) {
     pool.release(request);
     return raise_portals(given.function, &comm, result);
   }
-  adi::detach(*request);
+  device::detach(*request);
   return MPI_SUCCESS;
 }
 

@@ -64,7 +64,7 @@ int imrecv(const char* function, void* buf, MPI_Count count, MPI_Datatype dataty
   if (error == MPI_SUCCESS && claimed == nullptr) error = raise_no_request(given, comm);
   if (error == MPI_SUCCESS) {
     const int result = receive_by(*claimed, buf, given, *find_type(given.datatype, given.count), bytes, [&](void* room, unsigned options) {
-      return adi::irecv_label(*claimed, room, bytes, message->label, options);
+      return device::irecv_label(*claimed, room, bytes, message->label, options);
     });
     if (result == PTL_OK) {
       *request = handle_of(claimed);
@@ -82,7 +82,7 @@ int mrecv(const char* function, void* buf, MPI_Count count, MPI_Datatype datatyp
   MPI_Request request;
   if (int error = imrecv(function, buf, count, datatype, message, &request)) return error;
   Request* found = pool.find(request);
-  adi::wait(*found);
+  device::wait(*found);
   return finish(function, request, found, status);
 }
 

@@ -4,7 +4,7 @@
 #include <cstdlib>
 #include <new>
 
-#include "mpi-adi/core/adi.hpp"
+#include "mpi-adi/core/device.hpp"
 #include "mpi-adi/pt2pt/buffered.hpp"
 
 namespace portunus::mpi {
@@ -77,7 +77,7 @@ void MessageBuffer::forget(KeptMessage& message) {
     message.~KeptMessage();
     if (automatic()) std::free(&message);
   }
-  for (Request* request : over) adi::signal(*request);
+  for (Request* request : over) device::signal(*request);
 }
 
 bool MessageBuffer::empty() {

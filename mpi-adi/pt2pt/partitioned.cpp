@@ -59,9 +59,9 @@ class PartitionedMessage final : public Attachment {
       return MPI_SUCCESS;
     }
     if (!receives_) return partitions() == 0 ? go(request) : MPI_SUCCESS;
-    adi::reachable_source(*request.comm, given_.peer);
-    const int result = adi::irecv(request, room(), bytes_, match_rank(*request.comm, given_.peer), {bits_, 0});
-    if (adi::failures.count.load(std::memory_order_relaxed) != 0 && result == PTL_OK) adi::look_again(request);
+    device::reachable_source(*request.comm, given_.peer);
+    const int result = device::irecv(request, room(), bytes_, match_rank(*request.comm, given_.peer), {bits_, 0});
+    if (device::failures.count.load(std::memory_order_relaxed) != 0 && result == PTL_OK) device::look_again(request);
     return started(request, result);
   }
   // False: it was ready before.
@@ -85,9 +85,9 @@ class PartitionedMessage final : public Attachment {
   }
   // Always with an event: another thread may sleep for this request.
   int go(Request& request) {
-    if (given_.peer == MPI_PROC_NULL) return started(request, adi::signal(request));
+    if (given_.peer == MPI_PROC_NULL) return started(request, device::signal(request));
     if (scratch_) pack(given_, scratch_->data(), bytes_);
-    return started(request, adi::isend(request, room(), bytes_, request.comm->job_rank(given_.peer), bits_));
+    return started(request, device::isend(request, room(), bytes_, request.comm->job_rank(given_.peer), bits_));
   }
   int started(Request& request, int result) {
     if (result == PTL_OK) return MPI_SUCCESS;
@@ -218,7 +218,7 @@ extern "C" int PMPI_Parrived(MPI_Request request, int partition, int* flag) try 
   if (int error = check(kName, request, true, found, message)) return error;
   if (partition < 0 || partition >= message->partitions()) return raise_partition(kName, *found, partition, *message);
   if (flag == nullptr) return raise_null(kName, "flag");
-  *flag = adi::poll_until([&] { return found->done(); });
+  *flag = device::poll_until([&] { return found->done(); });
   return MPI_SUCCESS;
 }
 MPI_WEAK_NAME(Parrived)

@@ -24,7 +24,7 @@ class PersistentMessage final : public Attachment {
     given_.function = "MPI_Start";
     if (kind_ == Kind::receive) return started(request, start_receive(request, room_, given_, bytes_));
     const Communicator& comm = *request.comm;
-    if (!adi::reachable(comm.job_rank(given_.peer))) {
+    if (!device::reachable(comm.job_rank(given_.peer))) {
       request.state.store(State::inactive, std::memory_order_relaxed);
       return raise_lost(given_, &comm);
     }

@@ -2,8 +2,8 @@
 //
 // A message that was not received waits with the engine as an unexpected header; a probe is a search among these.
 // Thread: any, as MPI_Init_thread permits. Source: MPI-5.0, 3.8.1, 3.8.2; Portals 4.3, PtlMESearch.
-#include "mpi-adi/core/adi.hpp"
 #include "mpi-adi/core/arguments.hpp"
+#include "mpi-adi/core/device.hpp"
 #include "mpi-adi/core/errors.hpp"
 #include "mpi-adi/core/long_waits.hpp"
 #include "mpi-adi/core/profiling.hpp"
@@ -19,9 +19,9 @@ int look(const Arguments& given, Communicator* comm, bool& found, MPI_Status* st
   const ptl_rank_t source = match_rank(*comm, given.peer);
   const Pattern wanted = pattern(comm->context, given.peer, given.tag);
   const ptl_match_bits_t label = message ? new_label() : 0;
-  const int result = message ? adi::set_aside(request, source, wanted, label) : adi::probe(request, source, wanted);
+  const int result = message ? device::set_aside(request, source, wanted, label) : device::probe(request, source, wanted);
   if (result != PTL_OK) return result;
-  adi::wait(request);
+  device::wait(request);
   found = request.failure == PTL_NI_OK;
   if (!found) return PTL_OK;
   set_status(status, source_of(request.match_bits), tag_of(request.match_bits), request.requested);
@@ -57,22 +57,22 @@ int look_until_found(const Arguments& given, MPI_Status* status, MPI_Message* me
     if (message) *message = MPI_MESSAGE_NO_PROC;
     return MPI_SUCCESS;
   }
-  adi::reachable_source(*comm, given.peer);
+  device::reachable_source(*comm, given.peer);
   for (;;) {
-    if (adi::failures.count.load(std::memory_order_relaxed) != 0) adi::poll_until([] { return false; });  // what has been told
+    if (device::failures.count.load(std::memory_order_relaxed) != 0) device::poll_until([] { return false; });  // what has been told
     // Counted before we look: a message that comes in between ends the wait at once.
     ptl_ct_event_t early;
     bool found = false;
-    int result = PtlCTGet(adi::device.arrived_early, &early);
+    int result = PtlCTGet(device::device.arrived_early, &early);
     if (result == PTL_OK) result = look(given, comm, found, status, message);
     if (result == PTL_OK && found) return MPI_SUCCESS;
     const int from = given.peer == MPI_ANY_SOURCE ? MPI_ANY_SOURCE : comm->job_rank(given.peer);
-    if (early.failure != 0 && adi::concerned(*comm, from))
+    if (early.failure != 0 && device::concerned(*comm, from))
       return raise(given.function, comm, MPI_ERR_PROC_ABORTED, "a rank that is waited for has ended, or cannot be reached");
     const ptl_size_t more = early.success + 1;
     if (result == PTL_OK)
-      while ((result = adi::wait_for_count(adi::device.arrived_early, more, adi::kLongAsleep, early)) == PTL_CT_NONE_REACHED)
-        adi::long_waits::tell(adi::long_waits::of_message(*comm, given.peer, given.tag), true);
+      while ((result = device::wait_for_count(device::device.arrived_early, more, device::kLongAsleep, early)) == PTL_CT_NONE_REACHED)
+        device::long_waits::tell(device::long_waits::of_message(*comm, given.peer, given.tag), true);
     if (result != PTL_OK) return raise_portals(given.function, comm, result);
   }
 }

@@ -13,7 +13,7 @@ int start_packed_send(Mode mode, Request& request, const Arguments& given, size_
   int result;
   if (shares_memory(target)) {
     const ptlx_layout_t& layout = lay_out(request, const_cast<void*>(given.buf), given);
-    result = adi::send_laid_out(&request, mode == Mode::synchronous, layout, bytes, target, own_bits(comm, given.tag));
+    result = device::send_laid_out(&request, mode == Mode::synchronous, layout, bytes, target, own_bits(comm, given.tag));
   } else {  // a network reads from one piece of memory: packed here, the engine is free meanwhile
     const std::byte* packed = pack_into_scratch(request, given, bytes);
     if (packed == nullptr) return PTL_NO_SPACE;
@@ -25,7 +25,7 @@ int start_packed_send(Mode mode, Request& request, const Arguments& given, size_
 
 int send_packed_copy(const Communicator& comm, const Arguments& given, size_t bytes) {
   const LaidOut data(const_cast<void*>(given.buf), given);
-  return adi::send_laid_out(nullptr, false, data.layout, bytes, comm.job_rank(given.peer), own_bits(comm, given.tag));
+  return device::send_laid_out(nullptr, false, data.layout, bytes, comm.job_rank(given.peer), own_bits(comm, given.tag));
 }
 
 int raise_no_request(const Arguments& given, const Communicator* comm) {
@@ -43,10 +43,10 @@ namespace {
 
 int wait_in_pool(const char* function, MPI_Request handle, MPI_Status* status) {
   Request* request = pool.find(handle);
-  adi::wait_until([&] { return request->ready(); }, [] {}, [&] { adi::long_waits::tell(*request); });
+  device::wait_until([&] { return request->ready(); }, [] {}, [&] { device::long_waits::tell(*request); });
   if (request->is_pending()) [[unlikely]]
-    adi::end_pending(*request);
-  adi::wait(*request);
+    device::end_pending(*request);
+  device::wait(*request);
   return finish(function, handle, request, status);
 }
 
@@ -64,9 +64,9 @@ int receive_without_slot(void* buf, const Arguments& given, MPI_Status* status) 
   if (int error = check_receive(given, comm, bytes)) return error;
   Request request(comm, true);
   if (int result = start_receive(request, buf, given, bytes); result != PTL_OK) return raise_portals(given.function, comm, result);
-  adi::failures.blocked = &request;
-  adi::wait(request);
-  adi::failures.blocked = nullptr;
+  device::failures.blocked = &request;
+  device::wait(request);
+  device::failures.blocked = nullptr;
   set_status(status, request);
   return request.failed() ? raise_request(given.function, request) : MPI_SUCCESS;
 }

@@ -5,8 +5,8 @@
 // Thread: any, as MPI_Init_thread permits. Source: MPI-5.0, 3.2, 3.4, 3.7, 3.9.
 #pragma once
 
-#include "mpi-adi/core/adi.hpp"
 #include "mpi-adi/core/arguments.hpp"
+#include "mpi-adi/core/device.hpp"
 #include "mpi-adi/core/errors.hpp"
 #include "mpi-adi/pt2pt/packing.hpp"
 #include "mpi-adi/pt2pt/status.hpp"
@@ -15,7 +15,7 @@ namespace portunus::mpi {
 
 enum class Mode { standard, synchronous };
 
-inline bool can_copy(Mode mode, size_t bytes) { return mode == Mode::standard && adi::may_copy(bytes); }
+inline bool can_copy(Mode mode, size_t bytes) { return mode == Mode::standard && device::may_copy(bytes); }
 
 inline ptl_match_bits_t own_bits(const Communicator& comm, int tag) { return match_bits(comm.context, comm.rank, tag); }
 
@@ -23,14 +23,14 @@ inline ptl_match_bits_t own_bits(const Communicator& comm, int tag) { return mat
 inline int start_send(Mode mode, Request& request, const void* data, const Arguments& given, size_t bytes, bool waits = false) {
   const Communicator& comm = *request.comm;
   const int target = comm.job_rank(given.peer);
-  return mode == Mode::standard ? adi::isend(request, data, bytes, target, own_bits(comm, given.tag), waits)
-                                : adi::issend(request, data, bytes, target, own_bits(comm, given.tag));
+  return mode == Mode::standard ? device::isend(request, data, bytes, target, own_bits(comm, given.tag), waits)
+                                : device::issend(request, data, bytes, target, own_bits(comm, given.tag));
 }
 inline int start_receive(Request& request, void* room, const Communicator& comm, const Arguments& given, size_t bytes, unsigned options) {
-  return adi::irecv(request, room, bytes, match_rank(comm, given.peer), pattern(comm.context, given.peer, given.tag), options);
+  return device::irecv(request, room, bytes, match_rank(comm, given.peer), pattern(comm.context, given.peer, given.tag), options);
 }
 [[gnu::noinline]] int start_packed_send(Mode mode, Request& request, const Arguments& given, size_t bytes);
-// `start(room, options)`: begins receiving there, where `options` make `room` a layout (adi.hpp).
+// `start(room, options)`: begins receiving there, where `options` make `room` a layout (device.hpp).
 template <class Start>
 [[gnu::noinline]] int start_unpacked_receive(Request& request, void* buf, const Arguments& given, Start&& start) {
   const int result = start(&lay_out(request, buf, given), PTLX_ME_LAYOUT);
@@ -43,7 +43,7 @@ inline int send_copied(const Communicator& comm, const Arguments& given, const D
   const void* data = run_of(given, type);
   if (data == nullptr && bytes > 0) [[unlikely]]
     return send_packed_copy(comm, given, bytes);
-  return adi::send_copied(data, bytes, comm.job_rank(given.peer), own_bits(comm, given.tag));
+  return device::send_copied(data, bytes, comm.job_rank(given.peer), own_bits(comm, given.tag));
 }
 
 inline int send_copied(const Communicator& comm, const Arguments& given, size_t bytes) {
@@ -65,12 +65,12 @@ inline int receive_by(Request& request, void* buf, const Arguments& given, const
   return start_unpacked_receive(request, buf, given, start);
 }
 inline int start_receive(Request& request, void* buf, const Arguments& given, const Datatype& type, size_t bytes) {
-  adi::reachable_source(*request.comm, given.peer);  // what a lost rank said before its end can still be received
+  device::reachable_source(*request.comm, given.peer);  // what a lost rank said before its end can still be received
   const int result = receive_by(request, buf, given, type, bytes, [&](void* room, unsigned options) {
     return start_receive(request, room, *request.comm, given, bytes, options);
   });
-  if (adi::failures.count.load(std::memory_order_relaxed) != 0 && result == PTL_OK) [[unlikely]]
-    adi::look_again(request);
+  if (device::failures.count.load(std::memory_order_relaxed) != 0 && result == PTL_OK) [[unlikely]]
+    device::look_again(request);
   return result;
 }
 inline int start_receive(Request& request, void* buf, const Arguments& given, size_t bytes) {
@@ -100,20 +100,20 @@ inline int send(const Arguments& given) {
     return error;
   if (given.peer == MPI_PROC_NULL) [[unlikely]]
     return MPI_SUCCESS;
-  if (!adi::reachable(comm->job_rank(given.peer))) [[unlikely]]
+  if (!device::reachable(comm->job_rank(given.peer))) [[unlikely]]
     return raise_lost(given, comm);
   if (can_copy(mode, bytes)) {
     const int result = send_copied(*comm, given, *type, bytes);
     return result == PTL_OK ? MPI_SUCCESS : raise_portals(given.function, comm, result);
   }
-  if (adi::device.threaded) [[unlikely]]
+  if (device::device.threaded) [[unlikely]]
     return send_in_pool(given, isend<mode>);
   Request request(comm, false);
   if (int result = start_send(mode, request, given, bytes, true); result != PTL_OK) [[unlikely]]
     return raise_portals(given.function, comm, result);
-  adi::failures.blocked = &request;
-  adi::wait(request);
-  adi::failures.blocked = nullptr;
+  device::failures.blocked = &request;
+  device::wait(request);
+  device::failures.blocked = nullptr;
   return request.failed() ? raise_request(given.function, request) : MPI_SUCCESS;
 }
 
@@ -129,7 +129,7 @@ template <Mode mode>
   *handle = handle_of(pool.sent());
   if (given.peer == MPI_PROC_NULL) [[unlikely]]
     return MPI_SUCCESS;
-  if (!adi::reachable(comm->job_rank(given.peer))) [[unlikely]]
+  if (!device::reachable(comm->job_rank(given.peer))) [[unlikely]]
     return raise_lost(given, comm);
   if (can_copy(mode, bytes)) {
     const int result = send_copied(*comm, given, *type, bytes);
@@ -156,7 +156,7 @@ inline int receive(void* buf, const Arguments& given, MPI_Status* status) {
     set_null_process_status(status);
     return MPI_SUCCESS;
   }
-  if (adi::device.threaded) [[unlikely]]
+  if (device::device.threaded) [[unlikely]]
     return receive_in_pool(buf, given, status);
   Request* slot = pool.claim(comm, true);  // whose entry is there already, most often
   if (slot == nullptr) [[unlikely]]
@@ -165,7 +165,7 @@ inline int receive(void* buf, const Arguments& given, MPI_Status* status) {
   if (outcome != PTL_OK) [[unlikely]] {
     outcome = raise_portals(given.function, comm, outcome);
   } else {
-    adi::wait(*slot);
+    device::wait(*slot);
     set_status(status, *slot);
     if (slot->failed()) [[unlikely]]
       outcome = raise_request(given.function, *slot);

@@ -21,13 +21,13 @@ int sendrecv(const Arguments& to, void* room, const Arguments& from, MPI_Status*
   Request& receiving = *pool.find(handle);
   const int send_error = send<Mode::standard>(to);
   if (send_error != MPI_SUCCESS) {
-    adi::detach(receiving);
+    device::detach(receiving);
     return send_error;
   }
-  adi::wait_until([&] { return receiving.ready(); }, [] {}, [&] { adi::long_waits::tell(receiving); });
+  device::wait_until([&] { return receiving.ready(); }, [] {}, [&] { device::long_waits::tell(receiving); });
   if (receiving.is_pending()) [[unlikely]]
-    adi::end_pending(receiving);
-  adi::wait(receiving);
+    device::end_pending(receiving);
+  device::wait(receiving);
   return finish(from.function, handle, &receiving, status);
 }
 
@@ -71,7 +71,7 @@ class Exchange final : public Attachment {
   const char* complaint() const override { return "a combined send and receive cannot be cancelled"; }
   // A part is complete, or will never be started.
   void settle(Request& whole) {
-    if (parts_.fetch_sub(1, std::memory_order_acq_rel) == 1) adi::conclude(whole);
+    if (parts_.fetch_sub(1, std::memory_order_acq_rel) == 1) device::conclude(whole);
   }
 
  private:
@@ -108,7 +108,7 @@ int start_part(const Arguments& given, Communicator* comm, bool receives, Reques
     pool.release(part);
     return raise_portals(given.function, comm, result);
   }
-  adi::detach(*part);
+  device::detach(*part);
   return MPI_SUCCESS;
 }
 
@@ -137,7 +137,7 @@ int isendrecv(const Arguments& to, void* room, const Arguments& from, bool repla
     error = start_part(to, comm, false, *whole, *exchange, [&](Request& part) { return start_send(Mode::standard, part, given, sent); });
   if (!started || error != MPI_SUCCESS) exchange->settle(*whole);
   if (error == MPI_SUCCESS) *handle = handle_of(whole);
-  else adi::detach(*whole);  // what was started ends by itself
+  else device::detach(*whole);  // what was started ends by itself
   exchange->settle(*whole);
   return error;
 }

@@ -77,9 +77,9 @@ bool is_attached_to(const Request& request) { return request.special && request.
 
 void wait(Request& request) {
   if (is_attached_to(request)) [[unlikely]]
-    adi::wait_patiently([&] { return request.ready(); }, [&] { return request.attached->overdue(request); },
-                        [&](bool again) { adi::long_waits::tell(adi::long_waits::of_request(request), again); });
-  else adi::wait_until([&] { return request.ready(); }, [] {}, [&] { adi::long_waits::tell(request); });
+    device::wait_patiently([&] { return request.ready(); }, [&] { return request.attached->overdue(request); },
+                           [&](bool again) { device::long_waits::tell(device::long_waits::of_request(request), again); });
+  else device::wait_until([&] { return request.ready(); }, [] {}, [&] { device::long_waits::tell(request); });
 }
 
 MPI_Status* at(MPI_Status* statuses, int i) { return statuses == MPI_STATUSES_IGNORE ? MPI_STATUS_IGNORE : &statuses[i]; }
@@ -121,13 +121,13 @@ void wait_for_one(int count, const MPI_Request handles[], int& first) {
   bool any = false;
   for_attached([&](Request&) { any = true; });
   const auto tell = [&](bool again) {
-    adi::long_waits::Wait wait;
+    device::long_waits::Wait wait;
     for (int i = 0; i < count; ++i)
-      if (is_active(handles[i])) wait.or_else(adi::long_waits::of_request(*pool.checked(handles[i])));
-    adi::long_waits::tell(wait, again);
+      if (is_active(handles[i])) wait.or_else(device::long_waits::of_request(*pool.checked(handles[i])));
+    device::long_waits::tell(wait, again);
   };
   if (!any)
-    return adi::wait_until(
+    return device::wait_until(
         done, [] {}, [&] { tell(true); });
   const auto overdue = [&] {
     bool all_well = true;
@@ -136,7 +136,7 @@ void wait_for_one(int count, const MPI_Request handles[], int& first) {
     });
     return all_well;
   };
-  adi::wait_patiently(done, overdue, tell);
+  device::wait_patiently(done, overdue, tell);
 }
 
 // All of them that are complete now.
@@ -185,7 +185,7 @@ extern "C" int PMPI_Test(MPI_Request* request, int* flag, MPI_Status* status) tr
   }
   Request* found = pool.find(*request);
   if (found == nullptr) return raise_bad_request(kName, *request);
-  *flag = adi::poll_until([&] { return found->done(); });
+  *flag = device::poll_until([&] { return found->done(); });
   if (!*flag && found->is_pending()) [[unlikely]]
     return raise_pending(kName, *found);
   return *flag ? finish(kName, *request, found, status) : MPI_SUCCESS;
@@ -209,7 +209,7 @@ extern "C" int PMPI_Testall(int count, MPI_Request array_of_requests[], int* fla
   if (int error = check_requests(kName, count, array_of_requests)) return error;
   if (flag == nullptr) return raise_null(kName, "flag");
   int complete = 0;  // how many from the front; what is complete stays so
-  *flag = adi::poll_until([&] {
+  *flag = device::poll_until([&] {
     while (complete < count && is_done(array_of_requests[complete])) ++complete;
     return complete == count;
   });
@@ -242,7 +242,7 @@ extern "C" int PMPI_Testany(int count, MPI_Request array_of_requests[], int* ind
     set_empty_status(status);
     return MPI_SUCCESS;
   }
-  *flag = adi::poll_until([&] { return (*indx = first_done(count, array_of_requests)) < count; });
+  *flag = device::poll_until([&] { return (*indx = first_done(count, array_of_requests)) < count; });
   if (*flag) return finish(kName, array_of_requests[*indx], pool.find(array_of_requests[*indx]), status);
   *indx = MPI_UNDEFINED;
   return MPI_SUCCESS;
@@ -271,7 +271,7 @@ extern "C" int PMPI_Testsome(int incount, MPI_Request array_of_requests[], int* 
     *outcount = MPI_UNDEFINED;
     return MPI_SUCCESS;
   }
-  adi::poll_until([] { return false; });  // all that has happened by now
+  device::poll_until([] { return false; });  // all that has happened by now
   return finish_some(kName, incount, array_of_requests, outcount, array_of_indices, array_of_statuses);
 }
 MPI_WEAK_NAME(Testsome)

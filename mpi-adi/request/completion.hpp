@@ -3,7 +3,7 @@
 // Thread: any, as MPI_Init_thread permits. Source: MPI-5.0, 3.7.3, 3.7.5, 3.9 (inactive requests).
 #pragma once
 
-#include "mpi-adi/core/adi.hpp"
+#include "mpi-adi/core/device.hpp"
 #include "mpi-adi/core/errors.hpp"
 #include "mpi-adi/pt2pt/status.hpp"
 

@@ -76,7 +76,7 @@ extern "C" int PMPI_Grequest_complete(MPI_Request request) try {
   Communicator* const own = found->comm;
   const int closed = operation->complete();
   const int error = closed == MPI_SUCCESS ? closed : operation->raise_error(kName, *found, closed);
-  const int result = adi::signal(*found);  // if it was freed, the end of the request
+  const int result = device::signal(*found);  // if it was freed, the end of the request
   return result == PTL_OK ? error : raise_portals(kName, own, result);
 }
 MPI_WEAK_NAME(Grequest_complete)

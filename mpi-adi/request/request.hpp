@@ -43,7 +43,7 @@ class Attachment {
   virtual ~Attachment() = default;
   // The operation has ended and its result is filled in, but nobody has seen it yet: may change the result.
   virtual void completed(Request&) {}
-  // Runs functions of the user, which may call MPI, after `completed` has put them off: called without the turn (adi::PutOff).
+  // Runs functions of the user, which may call MPI, after `completed` has put them off: called without the turn (device::PutOff).
   virtual void run_users(Request&) {}
   // MPI_Start of an inactive request whose state is `active` already; answers an error class (raised), and leaves the request
   // `done` if nothing is to come.
@@ -74,7 +74,7 @@ class Attachment {
   virtual void released() { delete this; }
 };
 
-// Begins as a ptlx_record_t: the engine itself completes plain receives of one thread (adi.hpp).
+// Begins as a ptlx_record_t: the engine itself completes plain receives of one thread (device.hpp).
 struct alignas(64) Request {
   std::atomic<State> state{State::active};
   ptl_ni_fail_t failure = PTL_NI_OK;

@@ -42,7 +42,7 @@ extern "C" int PMPI_Request_free(MPI_Request* request) try {
   Attachment* const attached = found->attached;
   const int closed = attached ? attached->freed(*found) : MPI_SUCCESS;
   const int error = closed == MPI_SUCCESS ? closed : attached->raise_error(kName, *found, closed);
-  adi::detach(*found);
+  device::detach(*found);
   *request = MPI_REQUEST_NULL;
   return error;
 }
@@ -58,9 +58,9 @@ extern "C" int PMPI_Cancel(MPI_Request* request) try {
   const int refused = found->attached ? found->attached->cancel(*found) : MPI_SUCCESS;
   if (refused != MPI_SUCCESS) return found->attached->raise_error(kName, *found, refused);
   if ((state != State::active && state != State::pending) || (found->attached && !found->attached->is_message())) return MPI_SUCCESS;
-  if (found->receives) adi::cancel_receive(*found);
+  if (found->receives) device::cancel_receive(*found);
   // The target of a send decides; below the eager limit only a synchronous one is not over already.
-  else PtlxPutWithdraw(adi::device.md_synchronous, found);
+  else PtlxPutWithdraw(device::device.md_synchronous, found);
   return MPI_SUCCESS;
 }
 MPI_WEAK_NAME(Cancel)
@@ -76,7 +76,7 @@ extern "C" int PMPI_Request_get_status_all(int count, const MPI_Request array_of
   if (int error = check_requests(kName, count, array_of_requests)) return error;
   if (flag == nullptr) return raise_null(kName, "flag");
   int complete = 0;
-  *flag = adi::poll_until([&] {
+  *flag = device::poll_until([&] {
     while (complete < count && is_done(array_of_requests[complete])) ++complete;
     return complete == count;
   });
@@ -92,7 +92,7 @@ extern "C" int PMPI_Request_get_status_any(int count, const MPI_Request array_of
   if (indx == nullptr || flag == nullptr) return raise_null(kName, indx ? "flag" : "index");
   *indx = MPI_UNDEFINED;
   bool any = false;
-  *flag = adi::poll_until([&] {
+  *flag = device::poll_until([&] {
     for (int i = 0; i < count; ++i) {
       if (!is_active(array_of_requests[i])) continue;
       any = true;
@@ -112,7 +112,7 @@ extern "C" int PMPI_Request_get_status_some(int incount, const MPI_Request array
   static constexpr char kName[] = "MPI_Request_get_status_some";
   if (int error = check_requests(kName, incount, array_of_requests)) return error;
   if (outcount == nullptr || (array_of_indices == nullptr && incount > 0)) return raise_null(kName, outcount ? "indices" : "number");
-  adi::poll_until([] { return false; });
+  device::poll_until([] { return false; });
   int found = 0;
   bool any = false;
   for (int i = 0; i < incount; ++i) {

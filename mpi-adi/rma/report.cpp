@@ -38,7 +38,7 @@ int used(const client::By& ticket, int code) {
   auto* const part = static_cast<Request*>(ticket.told);
   if (part == nullptr) return code;
   if (code != PTL_OK) part->attached->completed(*part);  // no event comes
-  if (code == PTL_OK) adi::detach(*part);
+  if (code == PTL_OK) device::detach(*part);
   else pool.release(part);
   return code;
 }
@@ -60,7 +60,7 @@ int open_request(const char* function, MPI_Win win, const MPI_Request* request, 
 int close_request(const Access& access, int error, MPI_Request* handle) {
   if (error == MPI_SUCCESS && access.untold) error = flush("MPI_Rput", *access.window);
   if (error == MPI_SUCCESS) *handle = mpi::handle_of(access.whole);
-  else adi::detach(*access.whole);  // what was issued ends by itself
+  else device::detach(*access.whole);  // what was issued ends by itself
   access.report->settle(*access.whole);
   return error;
 }

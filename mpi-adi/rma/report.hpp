@@ -18,7 +18,7 @@ class Report final : public Attachment {
  public:
   void begin() { left_.fetch_add(1, std::memory_order_relaxed); }
   void settle(Request& whole) {
-    if (left_.fetch_sub(1, std::memory_order_acq_rel) == 1) adi::conclude(whole);
+    if (left_.fetch_sub(1, std::memory_order_acq_rel) == 1) device::conclude(whole);
   }
 
  private:

@@ -15,7 +15,7 @@ namespace {
 constexpr int kPosted = 1, kCompleted = 2;  // tags among a window's messages
 
 int wait_for(ptl_handle_ct_t counter, ptl_size_t count, ptl_ct_event_t* seen) {
-  return adi::wait_for_count(counter, count, PTL_TIME_FOREVER, *seen);
+  return device::wait_for_count(counter, count, PTL_TIME_FOREVER, *seen);
 }
 
 int check_rank(const char* function, const Window& window, int rank) {
@@ -113,7 +113,7 @@ int change_control(const char* function, Window& window, int rank, int64_t Contr
   const Member& member = window.members[static_cast<size_t>(rank)];
   old = 0;
   if (member.control) {
-    if (!adi::reachable(member.job_rank))
+    if (!device::reachable(member.job_rank))
       return raise(function, window, MPI_ERR_PROC_ABORTED, "rank %d has ended, or cannot be reached", rank);
     const std::atomic_ref here(member.control->*word);
     if (op == PTL_CSWAP) here.compare_exchange_strong(old, value);
@@ -122,7 +122,7 @@ int change_control(const char* function, Window& window, int rank, int64_t Contr
   }
   const int64_t nobody = 0;
   const client::By by = window.operations.own();
-  const client::RemoteAddress there{adi::process(member.job_rank), kWindowPortal, match_bits(window.number, Place::control),
+  const client::RemoteAddress there{device::process(member.job_rank), kWindowPortal, match_bits(window.number, Place::control),
                                     word == &Control::lock ? offsetof(Control, lock) : offsetof(Control, accumulate)};
   const int result =
       window.operations.fetch(by, there, op, PTL_INT64_T, {by.memory, &value, op == PTL_CSWAP ? &nobody : nullptr}, &old, sizeof old);
@@ -160,8 +160,8 @@ extern "C" int PMPI_Win_post(MPI_Group group, int, MPI_Win win) try {
   const Communicator& comm = *window->comm;
   for (const int origin : origins) {
     Request& request = window->completes.emplace_back(window->comm, true);
-    const int result = adi::irecv(request, nullptr, 0, static_cast<ptl_rank_t>(comm.job_rank(origin)),
-                                  pattern(comm.context_of(Traffic::windows), origin, kCompleted));
+    const int result = device::irecv(request, nullptr, 0, static_cast<ptl_rank_t>(comm.job_rank(origin)),
+                                     pattern(comm.context_of(Traffic::windows), origin, kCompleted));
     if (result != PTL_OK) return raise(kName, *window, MPI_ERR_OTHER, "the network failed (error %d)", result);
   }
   for (const int origin : origins)
@@ -213,7 +213,7 @@ extern "C" int PMPI_Win_test(MPI_Win win, int* flag) try {
   if (!window->exposed) return raise(kName, *window, MPI_ERR_RMA_SYNC, "the window was not exposed by MPI_Win_post");
   *flag = 1;
   for (const Request& request : window->completes)
-    if (*flag) *flag = adi::poll_until([&] { return request.done(); });
+    if (*flag) *flag = device::poll_until([&] { return request.done(); });
   if (!*flag) return MPI_SUCCESS;
   window->completes.clear();
   window->exposed = false;
@@ -226,7 +226,7 @@ extern "C" int PMPI_Win_wait(MPI_Win win) try {
   static constexpr char kName[] = "MPI_Win_wait";
   Window* window;
   if (int error = portunus::mpi::rma::check(kName, win, window)) return error;
-  for (Request& request : window->completes) adi::wait(request);
+  for (Request& request : window->completes) device::wait(request);
   int flag;
   return PMPI_Win_test(win, &flag);
 }

@@ -19,12 +19,12 @@ constexpr int64_t kAnyLength = std::numeric_limits<int64_t>::max();
 constexpr int64_t kAtomicBytes = 32 * 1024;  // at most, in one message; a multiple of all elements' sizes
 
 client::RemoteAddress remote(const Access& access, int64_t offset) {
-  return {adi::process(access.member->job_rank), kWindowPortal, match_bits(access.window->number, Place::memory),
+  return {device::process(access.member->job_rank), kWindowPortal, match_bits(access.window->number, Place::memory),
           static_cast<ptl_size_t>(access.displacement + offset)};
 }
 // The base may be MPI_BOTTOM.
 std::byte* place(const void* base, int64_t offset) {
-  return reinterpret_cast<std::byte*>(adi::offset_of(base) + static_cast<ptl_size_t>(offset));
+  return reinterpret_cast<std::byte*>(device::offset_of(base) + static_cast<ptl_size_t>(offset));
 }
 std::byte* mapped(const Access& access, int64_t offset) { return access.member->mapped + access.displacement + offset; }
 
@@ -268,7 +268,7 @@ int accumulate(const char* function, const Buffer& origin, const Buffer* result,
     }
     const client::By by = ticket(access);
     const client::RemoteAddress at = remote(access, there);
-    if (static_cast<int64_t>(length) > adi::device.ordered_limit || access.member->mapped)  // those at once do not wait for it
+    if (static_cast<int64_t>(length) > device::device.ordered_limit || access.member->mapped)  // those at once do not wait for it
       window.long_accumulates.add(rank, access.displacement + there, access.displacement + there + static_cast<int64_t>(length));
     if (op == MPI_NO_OP) return used(by, operations.get(by, at, former, length));
     if (result || atomic.op == PTL_SWAP)

@@ -25,15 +25,15 @@ constexpr size_t kDiscarded = 64 * 1024;
 
 int append(void* start, size_t length, ptl_match_bits_t bits, client::MatchEntry& handle) {
   ptl_me_t entry;
-  const int result = client::expose(adi::device.ni, start, length, bits, entry);
-  return result == PTL_OK ? handle.append(adi::device.ni, kWindowPortal, entry) : result;
+  const int result = client::expose(device::device.ni, start, length, bits, entry);
+  return result == PTL_OK ? handle.append(device::device.ni, kWindowPortal, entry) : result;
 }
 
 int open_entries(Window& window) {
   const bool dynamic = window.flavor == MPI_WIN_FLAVOR_DYNAMIC;
-  int result = window.operations.open(adi::device.ni);
+  int result = window.operations.open(device::device.ni);
   constexpr unsigned kReporting = client::Operations::kCounted | PTL_MD_EVENT_SEND_DISABLE;
-  if (result == PTL_OK) result = window.operations.bind(window.reporting, kReporting, adi::device.eq);
+  if (result == PTL_OK) result = window.operations.bind(window.reporting, kReporting, device::device.eq);
   if (result == PTL_OK)
     result = append(dynamic ? nullptr : window.base, dynamic ? PTL_SIZE_MAX : static_cast<size_t>(window.size),
                     match_bits(window.number, Place::memory), window.memory_entry);
@@ -151,7 +151,7 @@ int check_memory(const char* function, const Communicator& comm, MPI_Aint size, 
 
 // Does what goes to that process cross shared memory only?
 bool is_near(const Member& member) {
-  const ptlx_transport_t transport = PtlxTransport(adi::device.ni, adi::process(member.job_rank), nullptr);
+  const ptlx_transport_t transport = PtlxTransport(device::device.ni, device::process(member.job_rank), nullptr);
   return transport == PTLX_TRANSPORT_NODE || transport == PTLX_TRANSPORT_SELF;
 }
 

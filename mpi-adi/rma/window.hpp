@@ -21,8 +21,8 @@
 
 #include "engine/client/remote_memory.hpp"
 #include "mpi-adi/comm/comm.hpp"
-#include "mpi-adi/core/adi.hpp"
 #include "mpi-adi/core/attributes.hpp"
+#include "mpi-adi/core/device.hpp"
 #include "mpi-adi/core/errors.hpp"
 #include "mpi-adi/core/info.hpp"
 #include "mpi-adi/core/objects.hpp"
@@ -32,7 +32,7 @@
 
 namespace portunus::mpi::rma {
 
-using adi::kWindowPortal;
+using device::kWindowPortal;
 
 // Match bits: the number of the window, and what of it.
 enum class Place : uint64_t { memory = 0, control = 1 };

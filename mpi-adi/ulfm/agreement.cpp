@@ -9,7 +9,7 @@
 #include <utility>
 
 #include "mpi-adi/comm/members.hpp"
-#include "mpi-adi/core/adi.hpp"
+#include "mpi-adi/core/device.hpp"
 #include "mpi-adi/ulfm/ulfm.hpp"
 
 namespace portunus::mpi::ulfm {
@@ -49,7 +49,7 @@ class Agreements final : public Attachment, public std::enable_shared_from_this<
         me_(static_cast<uint32_t>(std::find(members_.begin(), members_.end(), own_job_rank) - members_.begin())),
         context_(comm.context_of(Traffic::groups)),
         room_(sizeof(Header) + (kMostWords + (members_.size() + 63) / 64) * sizeof(uint64_t)) {
-    for (const int member : members_) adi::meet(member);
+    for (const int member : members_) device::meet(member);
   }
 
   size_t mask_words() const { return (members_.size() + 63) / 64; }
@@ -126,7 +126,7 @@ class Agreements final : public Attachment, public std::enable_shared_from_this<
     request_->attached = this;
     request_->special = true;
     request_->state.store(mpi::State::detached, std::memory_order_relaxed);
-    if (adi::irecv(*request_, room_.data(), room_.size(), PTL_RANK_ANY, pattern(context_, MPI_ANY_SOURCE, kTag)) != PTL_OK) {
+    if (device::irecv(*request_, room_.data(), room_.size(), PTL_RANK_ANY, pattern(context_, MPI_ANY_SOURCE, kTag)) != PTL_OK) {
       pool.release(request_);
       return false;
     }
@@ -146,7 +146,7 @@ class Agreements final : public Attachment, public std::enable_shared_from_this<
     return true;
   }
 
-  bool alive(size_t i) const { return adi::failures.peers[members_[i]].load(std::memory_order_relaxed) != adi::Peer::lost; }
+  bool alive(size_t i) const { return device::failures.peers[members_[i]].load(std::memory_order_relaxed) != device::Peer::lost; }
   uint32_t first_alive() const {
     uint32_t i = 0;
     while (i != me_ && !alive(i)) ++i;
@@ -164,7 +164,7 @@ class Agreements final : public Attachment, public std::enable_shared_from_this<
     const Header header{number_, kind, me_, leader_, proposed_by, static_cast<uint32_t>(words.size())};
     std::memcpy(bytes.data(), &header, sizeof header);
     if (!words.empty()) std::memcpy(bytes.data() + sizeof header, words.data(), words.size() * sizeof(uint64_t));
-    adi::send_copied(bytes.data(), bytes.size(), members_[to], match_bits(context_, static_cast<int>(me_), kTag));
+    device::send_copied(bytes.data(), bytes.size(), members_[to], match_bits(context_, static_cast<int>(me_), kTag));
   }
 
   void follow(uint32_t leader) {
@@ -289,10 +289,10 @@ int agree(Communicator& comm, Words& words, std::vector<bool>& alive) {
   const int error = begin_agreement(comm, words, [&](const Words& agreed, const std::vector<bool>& living) {
     words = agreed;
     alive = living;
-    adi::conclude(whole);
+    device::conclude(whole);
   });
   if (error != MPI_SUCCESS) return error;
-  adi::wait(whole);
+  device::wait(whole);
   const std::lock_guard lock(guard());  // whoever has concluded it is done with it
   return MPI_SUCCESS;
 }

@@ -5,8 +5,8 @@
 
 #include "mpi-adi/comm/comm_create.hpp"
 #include "mpi-adi/comm/members.hpp"
-#include "mpi-adi/core/adi.hpp"
 #include "mpi-adi/core/checks.hpp"
+#include "mpi-adi/core/device.hpp"
 #include "mpi-adi/mpi-ext.h"
 #include "mpi-adi/ulfm/agreement.hpp"
 #include "mpi-adi/ulfm/revocation.hpp"
@@ -19,11 +19,11 @@ namespace {
 
 // All deaths that were told are known after this.
 void hear(Communicator& comm) {
-  for (const int member : members_of(comm)) adi::meet(member);
-  adi::poll_until([] { return false; });
+  for (const int member : members_of(comm)) device::meet(member);
+  device::poll_until([] { return false; });
 }
 
-bool is_lost(int job_rank) { return adi::failures.peers[job_rank].load(std::memory_order_relaxed) == adi::Peer::lost; }
+bool is_lost(int job_rank) { return device::failures.peers[job_rank].load(std::memory_order_relaxed) == device::Peer::lost; }
 
 std::vector<bool>& acknowledged(Communicator& comm, size_t members) {
   std::vector<bool>& all = state_of(comm).acknowledged;
@@ -134,7 +134,7 @@ class Shrinking final : public Attachment {
   }
   void end(int error) {
     error_ = error;
-    adi::conclude(whole_);  // may be the end of this object
+    device::conclude(whole_);  // may be the end of this object
   }
 
   Request& whole_;
@@ -143,7 +143,7 @@ class Shrinking final : public Attachment {
   ContextSearch search_;
   uint16_t context_ = kNoContext;
   int error_ = MPI_SUCCESS;
-  adi::PendingSteps steps_;
+  device::PendingSteps steps_;
 };
 
 int shrink(const char* function, Communicator& comm, MPI_Comm* newcomm) {
@@ -181,7 +181,7 @@ MPIX_WEAK_NAME(Comm_revoke)
 extern "C" int PMPIX_Comm_is_revoked(MPI_Comm comm, int* flag) {
   Communicator* found;
   if (int error = check("MPIX_Comm_is_revoked", comm, found, {flag})) return error;
-  adi::poll_until([] { return false; });
+  device::poll_until([] { return false; });
   *flag = (found->attention.load(std::memory_order_acquire) & Communicator::kRevoked) != 0;
   return MPI_SUCCESS;
 }
@@ -236,7 +236,7 @@ extern "C" int PMPIX_Comm_iagree(MPI_Comm comm, int* flag, MPI_Request* request)
   whole->attached = agreeing;
   const auto end = [=](const Words& words, const std::vector<bool>& alive) {
     agreeing->well = answer(words, alive, flag);
-    adi::conclude(*whole);
+    device::conclude(*whole);
   };
   if (begin_agreement(*found, question(*found, *flag), end) != MPI_SUCCESS) {
     pool.release(whole);
@@ -254,7 +254,7 @@ extern "C" int PMPIX_Comm_failure_ack(MPI_Comm comm) {
   const std::vector<int> members = members_of(*found);
   std::vector<bool>& known = acknowledged(*found, members.size());
   for (size_t i = 0; i < members.size(); ++i) known[i] = is_lost(members[i]);
-  adi::resume_pending(*found);
+  device::resume_pending(*found);
   return MPI_SUCCESS;
 }
 MPIX_WEAK_NAME(Comm_failure_ack)
@@ -289,7 +289,7 @@ extern "C" int PMPIX_Comm_ack_failed(MPI_Comm comm, int number, int* acked) {
   int seen = 0;
   for (size_t i = 0; i < members.size(); ++i)
     if (is_lost(members[i]) && seen++ < number) known[i] = true;
-  adi::resume_pending(*found);
+  device::resume_pending(*found);
   *acked = static_cast<int>(std::count(known.begin(), known.end(), true));
   return MPI_SUCCESS;
 }

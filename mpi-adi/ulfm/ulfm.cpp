@@ -8,7 +8,7 @@
 
 #include "mpi-adi/collectives/state.hpp"
 #include "mpi-adi/comm/members.hpp"
-#include "mpi-adi/core/adi.hpp"
+#include "mpi-adi/core/device.hpp"
 #include "mpi-adi/mpi-ext.h"
 #include "mpi-adi/ulfm/revocation.hpp"
 
@@ -21,7 +21,7 @@ std::bitset<1 << 16> early;  // under that
 
 void tell(const Communicator& comm, int job_rank) {
   if (job_rank == own_job_rank) return;
-  PtlPut(adi::device.md_copied, 0, 0, PTL_NO_ACK_REQ, adi::process(job_rank), adi::kRevocationPortal, comm.context, 0, nullptr, 0);
+  PtlPut(device::device.md_copied, 0, 0, PTL_NO_ACK_REQ, device::process(job_rank), device::kRevocationPortal, comm.context, 0, nullptr, 0);
 }
 
 // The event of each revocation that arrives.
@@ -56,16 +56,16 @@ Listener& listener() {
 
 int open() {
   ptl_pt_index_t portal;
-  const int result = PtlPTAlloc(adi::device.ni, 0, adi::device.eq, adi::kRevocationPortal, &portal);
+  const int result = PtlPTAlloc(device::device.ni, 0, device::device.eq, device::kRevocationPortal, &portal);
   if (result != PTL_OK) return result;
   ptl_me_t entry{};
   entry.ct_handle = PTL_CT_NONE;
-  entry.uid = adi::device.uid;
+  entry.uid = device::device.uid;
   entry.options = PTL_ME_OP_PUT | PTL_ME_EVENT_LINK_DISABLE | PTL_ME_EVENT_UNLINK_DISABLE;
   entry.match_id.rank = PTL_RANK_ANY;
   entry.ignore_bits = ~ptl_match_bits_t{0};
   ptl_handle_me_t handle;
-  return PtlMEAppend(adi::device.ni, adi::kRevocationPortal, &entry, PTL_PRIORITY_LIST, &listener().event, &handle);
+  return PtlMEAppend(device::device.ni, device::kRevocationPortal, &entry, PTL_PRIORITY_LIST, &listener().event, &handle);
 }
 
 State& state_of(Communicator& comm) {
@@ -83,8 +83,8 @@ void take(Communicator& comm, bool by_user) {
   }
   if (by_user)
     if (GOAL_Domain domain = collectives::state_of(comm).domain()) GOAL_Domain_revoke(domain);
-  adi::failures.count.fetch_add(1, std::memory_order_acq_rel);  // from now on whoever posts a receive looks again
-  adi::fail_pending(comm);
+  device::failures.count.fetch_add(1, std::memory_order_acq_rel);  // from now on whoever posts a receive looks again
+  device::fail_pending(comm);
 }
 
 void born(Communicator& comm) {
@@ -92,13 +92,13 @@ void born(Communicator& comm) {
   if (!early.test(comm.context)) return;
   early.reset(comm.context);
   comm.attention.fetch_or(Communicator::kRevoked, std::memory_order_release);
-  adi::failures.count.fetch_add(1, std::memory_order_acq_rel);
+  device::failures.count.fetch_add(1, std::memory_order_acq_rel);
 }
 
 bool know_of_death(const Communicator& comm) {
   for (const Group* side : {comm.group, comm.inter ? comm.remote_group : nullptr})
     for (int i = 0; side != nullptr && i < side->size; ++i)
-      if (adi::failures.peers[side->job_rank(i)].load(std::memory_order_relaxed) == adi::Peer::lost) return true;
+      if (device::failures.peers[side->job_rank(i)].load(std::memory_order_relaxed) == device::Peer::lost) return true;
   return false;
 }
 
@@ -112,14 +112,14 @@ bool is_acknowledged(const Communicator& comm, int peer) {
 bool is_tainted(const Communicator& comm) {
   if (comm.is_revoked()) return true;
   if (comm.collectives != nullptr && comm.collectives->domain() != nullptr && GOAL_Domain_failed(comm.collectives->domain())) return true;
-  return adi::failures.count.load(std::memory_order_relaxed) != 0 && know_of_death(comm);
+  return device::failures.count.load(std::memory_order_relaxed) != 0 && know_of_death(comm);
 }
 
 int cause_of_failure(Communicator& comm, bool (*differ)(Communicator&)) {
-  for (const int member : members_of(comm)) adi::meet(member);
+  for (const int member : members_of(comm)) device::meet(member);
   constexpr int kLooks = 200;
   for (int look = 0; look < kLooks; ++look) {
-    adi::poll_until([] { return false; });
+    device::poll_until([] { return false; });
     const GOAL_Domain domain = comm.collectives != nullptr ? comm.collectives->domain() : nullptr;
     if (domain != nullptr && GOAL_Domain_revoked(domain)) take(comm, false);
     if (comm.attention.load(std::memory_order_acquire) & Communicator::kRevoked) return MPIX_ERR_REVOKED;
@@ -128,7 +128,7 @@ int cause_of_failure(Communicator& comm, bool (*differ)(Communicator&)) {
     ptl_ct_event_t count;
     unsigned which;
     const ptl_size_t never = PTL_SIZE_MAX;
-    PtlCTPoll(&adi::device.arrived_early, &never, 1, 10, &count, &which);  // sleeps, while the engine goes on
+    PtlCTPoll(&device::device.arrived_early, &never, 1, 10, &count, &which);  // sleeps, while the engine goes on
   }
   return MPI_ERR_PROC_ABORTED;
 }

@@ -1,4 +1,4 @@
-// adi.hpp: the seam between MPI and what carries its messages: send, receive, probe, wait, poll, barrier on Portals 4.
+// device.hpp: the seam between MPI and what carries its messages: send, receive, probe, wait, poll, barrier on Portals 4.
 //
 // A send is a Put, a receive is a match entry, both on one portal table entry. Up to `copy_limit` bytes go through a
 // volatile descriptor: copied by the call, no event, complete at return. Longer ones report SEND when the buffer is free,
@@ -30,7 +30,7 @@
 #include "portals/portals4.h"
 #include "portals/portals4_ext.h"
 
-namespace portunus::mpi::adi {
+namespace portunus::mpi::device {
 
 struct Device {
   ptl_handle_ni_t ni = PTL_INVALID_HANDLE;
@@ -314,4 +314,4 @@ void release_orphans();
 // MPI_Request_free: the request completes by itself and is released then.
 void detach(Request& request);
 
-}  // namespace portunus::mpi::adi
+}  // namespace portunus::mpi::device
