@@ -1,4 +1,4 @@
-// WakeupManager, waking and giving up: see waiting.hpp.
+// Sleeping, waking and giving up: see waiting.hpp.
 //
 // Thread: as waiting.hpp says.
 #include "engine/goal/node/waiting.hpp"
