@@ -157,7 +157,8 @@ bool Guard::call(const Call& call, size_t unsettled) {
     if (is_lack(error)) explain(link.process, "no connection can be made to it", error);
     return false;
   }
-  auto connection = std::make_unique<Connection>(call);
+  auto connection = std::make_unique<Connection>();
+  static_cast<Call&>(*connection) = call;
   connection->fd = fd;
   connection->ours = true;
   connection->connecting = true;
