@@ -33,7 +33,7 @@ class SenderRingWriter : public SenderRing {
  public:
   // Where a record of so many lines goes, or nullptr when there is no room now. Its first word must not be touched.
   std::byte* reserve(uint64_t count) {
-    assert(count > 0 && count < capacity && head_seen_ <= tail_ && tail_ - head_seen_ < capacity);
+    assert(count > 0 && count < capacity);
     const uint64_t skip = count > to_end(tail_) ? to_end(tail_) : 0;
     const uint64_t end = tail_ + skip + count;
     if (end + 1 - head_seen_ > capacity) {
@@ -48,7 +48,6 @@ class SenderRingWriter : public SenderRing {
     const uint64_t skip = begin == record ? 0 : to_end(tail_);
     assert(begin == record || record == at(tail_ + skip));
     tail_ += skip + count;
-    assert(tail_ - head_seen_ < capacity);
     if (zeroed_ <= tail_) {
       first_word(at(tail_)).store(0, std::memory_order_relaxed);
       zeroed_ = tail_ + 1;

@@ -85,7 +85,7 @@ class CopyOwner {
   bool busy() const { return shared_ != nullptr; }
   // At most SharedCopy::kMost bytes; not while busy.
   void open(SharedCopy& shared, uint64_t owners, uint64_t helpers, size_t size, bool to_owner) {
-    assert(!busy() && size > 0 && size <= SharedCopy::kMost && !shared.wanted());
+    assert(!busy() && size > 0 && size <= SharedCopy::kMost);
     shared_ = &shared;
     chunks_ = (size + SharedCopy::chunk_of(size) - 1) / SharedCopy::chunk_of(size);
     assert(chunks_ <= SharedCopy::kIndexMask);
@@ -103,7 +103,7 @@ class CopyOwner {
     uint64_t now = shared_->turn.load(std::memory_order_relaxed);
     while (SharedCopy::first_of(now) < SharedCopy::end_of(now)) {
       if (!shared_->turn.compare_exchange_weak(now, now + (uint64_t{1} << SharedCopy::kFirstShift), std::memory_order_relaxed)) continue;
-      assert(claimed_ < chunks_ && claimed_ == SharedCopy::first_of(now));
+      assert(claimed_ < chunks_);
       chunk = shared_->chunk_at(claimed_++);
       return true;
     }
@@ -113,7 +113,7 @@ class CopyOwner {
   bool finished() const { return shared_->done.load(std::memory_order_acquire) == chunks_ - claimed_; }
   // When finished: whether the helper could copy what it claimed. The job is over.
   bool close() {
-    assert(busy() && !shared_->wanted());
+    assert(busy());
     const bool whole = shared_->failed.load(std::memory_order_relaxed) == 0;
     shared_ = nullptr;
     return whole;
