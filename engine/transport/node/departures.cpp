@@ -34,10 +34,10 @@ bool NodeTransport::alive(const NodeLink& link) const {
 void NodeTransport::note_death(NodeLink& link) {
   if (link.dead || link.lost) return;
   link.dead = true;
-  // It may have sent from a box that was not looked into yet.
-  for (uint32_t i = 0; i < std::min(segment_->header().senders.load(std::memory_order_acquire), box_count_); ++i) sender(i);
   link.last_words = segment_->header().tail.load(std::memory_order_acquire);
   dead_.push_back(&link);
+  // It may have sent from a box that was not looked into yet. One that has its address by now ends it here.
+  for (uint32_t i = 0; i < std::min(segment_->header().senders.load(std::memory_order_acquire), box_count_); ++i) sender(i);
 }
 
 // A sender that lives and writes what no sender of ours would: from now on as good as dead, for it, too.

@@ -192,6 +192,7 @@ NodeTransport::NodeLink* NodeTransport::new_sender(uint32_t index) {
     reap();
     link = link_of({entry.nid, entry.pid});
   }
+  assert(link->sends_as == kMaxSenders || (link->sends_as == index && senders_[index] == link));
   link->sends_as = index;
   senders_[index] = link;
   if (index < box_count_) segment_->populate_box(index);

@@ -3,7 +3,9 @@
 #include <sched.h>
 #include <sys/stat.h>
 
+#include <map>
 #include <random>
+#include <vector>
 
 #include "engine/host/topology.hpp"
 #include "tests/engine/node/node_process.hpp"
@@ -185,6 +187,28 @@ TEST(Node, AProcessWithTheAddressOfADeadOneIsANewLink) {
   server.send(address(1), 5);
   second->transport.poll(16);
   EXPECT_EQ(second->sink.arrivals.size(), 1u);
+}
+
+TEST(Node, AProcessWithTheAddressOfADeadOneHasAPlaceThatIsGivenToNobodyElse) {
+  End server(address(0));
+  auto first = std::make_unique<End>(address(1));
+  first->send(address(0), 1);
+  server.transport.poll(16);
+  first.reset();
+  auto second = std::make_unique<End>(address(1));
+  second->send(address(0), 2);
+  server.transport.poll(16);
+  End third(address(2)), fourth(address(3));
+  for (uint32_t i = 0; i < 3; ++i) {
+    for (End* each : {second.get(), &third, &fourth}) each->send(address(0), 10 + i);
+    while (server.transport.poll(16) != 0) {
+    }
+  }
+  std::map<uint32_t, std::vector<uint64_t>> from;
+  for (const auto& arrival : server.sink.arrivals) from[arrival.from->process.pid].push_back(arrival.header.match_bits);
+  EXPECT_EQ(from[address(1).pid], (std::vector<uint64_t>{1, 2, 10, 11, 12}));
+  EXPECT_EQ(from[address(2).pid], (std::vector<uint64_t>{10, 11, 12}));
+  EXPECT_EQ(from[address(3).pid], (std::vector<uint64_t>{10, 11, 12}));
 }
 
 TEST(Node, ThePlaceAndTheBoxOfAProcessThatHasGoneAreGivenToANewOne) {
