@@ -49,7 +49,7 @@ template <class T>
   }
 }
 
-// What threads of a process sleep for, read after a store to its memory.
+// The bits of memory for which threads of a process sleep, read after a store to its memory.
 inline uint32_t watched_after_store(const ptlx_watch_t& watch) {
   std::atomic_signal_fence(std::memory_order_seq_cst);  // the load comes after the store, see PtlxNodeRing
   return std::atomic_ref<uint32_t>(*watch.watched).load(std::memory_order_relaxed);
@@ -76,7 +76,7 @@ inline int get(const By& by, const RemoteAddress& from, void* to, ptl_size_t byt
 inline int update(const By& by, const RemoteAddress& at, ptl_op_t op, ptl_datatype_t type, const void* operand, ptl_size_t bytes) {
   return PtlAtomic(by.memory, address(operand), bytes, by.ack, at.process, at.index, at.bits, at.offset, by.told, 0, op, type);
 }
-// What an atomic that fetches computes with. `memory`: the descriptor; `expected`: of PTL_CSWAP and its like, else nothing.
+// The operand of an atomic that fetches. `memory`: its descriptor; `expected`: of PTL_CSWAP and its like, else nothing.
 struct Operand {
   ptl_handle_md_t memory;
   const void* at;

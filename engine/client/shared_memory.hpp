@@ -45,7 +45,7 @@ class SharedMemory {
     if (!is_mapped()) forget_name();
     return is_mapped();
   }
-  // What another has made, of so many bytes. False: it cannot be mapped.
+  // Maps memory of so many bytes that another has made. False: it cannot be mapped.
   bool join(int64_t number, size_t bytes, size_t alignment = 1) {
     number_ = number;
     const int file = shm_open(Name(*this).text, O_RDWR, 0);

@@ -48,7 +48,7 @@ class PlainProgram {
   [[nodiscard]] bool counters_are_full() const;
 
  private:
-  // What a local operation becomes.
+  // The form that a local operation takes.
   enum class Way : uint8_t { nothing, put, atomic, put_and_atomic, host };
   // A receive, or a local operation: its counters besides those of the program.
   struct Extra {

@@ -21,7 +21,7 @@
 
 namespace portunus {
 
-// Of one wait.
+// The policy of one wait.
 template <class Limits>
 class WaitPolicy {
  public:
@@ -61,7 +61,7 @@ class WaitPolicy {
   int64_t nap_ns_;
 };
 
-// Of the engine thread that has no core of its own.
+// The policy of the engine thread that has no core of its own.
 template <class Limits>
 class TickPolicy {
  public:
@@ -83,8 +83,8 @@ class TickPolicy {
   int looks_alone_ = 0;
 };
 
-// Of all who sleep beside a network. Without a descriptor somebody must look; with one, what a provider has accepted may still need a poll
-// to leave.
+// The longest sleep of all threads beside a network. Without a descriptor somebody must look; with one, what a provider has accepted may
+// still need a poll to leave.
 template <class Memory>
 class Heartbeat {
  public:

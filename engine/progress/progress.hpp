@@ -221,7 +221,7 @@ class BasicProgress {
  protected:  // for the tests that walk it
   bool take() TAKES_BATON_IF_TRUE { return baton_.try_take(); }
   void take_baton() TAKES_BATON;
-  // Who goes on looking after a release: a thread that waits or polls, the engine thread; nobody.
+  // A thread that goes on looking after a release: one that waits or polls, the engine thread; or nobody.
   enum class Looks : uint8_t { nobody, waiter, engine };
   void leave_baton(Looks next = Looks::nobody) LEAVES_BATON;
   // The end of a call or of a wait. What it has begun and a few steps bring to its end, as what arms a schedule again, is stepped here.
@@ -279,7 +279,7 @@ class BasicProgress {
   void set_watch(uint32_t bits) {
     if (bits != 0 && plan_.registered) watch_->set(bits);
   }
-  // What a step stored may be what another thread sleeps for, and no event tells it.
+  // A step may have stored to memory that another thread sleeps for, and no event tells it.
   int step(uint64_t now) UNDER_BATON {
     comings_.store(0);
     const int work = engine_->step(now);

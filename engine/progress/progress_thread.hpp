@@ -99,7 +99,7 @@ void BasicProgress<Memory>::park() {
   using Limits = typename Memory::Limits;
   const uint32_t armed = door_->arm(Sleeper::engine);
   const bool idle = !Memory::keeps(Guard::park_messages) || (engine_->idle() && !engine_->busy());
-  // What application threads begin after this look, and nobody rings for, such as watching a peer on the node, is seen to by the limit.
+  // The limit sees to work that application threads begin after this look without ringing, such as watching a peer on the node.
   int64_t longest_ns = engine_->max_idle_ns();
   if (longest_ns < 0 || longest_ns > Limits::kLongestSleep) longest_ns = Limits::kLongestSleep;
   leave_baton(Looks::engine);

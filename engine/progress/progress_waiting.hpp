@@ -167,7 +167,7 @@ void BasicProgress<Memory>::sleep_passive(Done&& done, int64_t limit_ns, uint32_
   passive_.add(1);
   Memory::fence(Guard::passive_fence);
   set_watch(watched | watched_by_pollers());
-  // Who could step must not sleep here unless somebody else does or will: that one looks at passive_ when it stops.
+  // A thread that could step must not sleep here unless another steps or will: that one looks at passive_ when it stops.
   const bool somebody =
       !active || !Memory::keeps(Guard::passive_baton) || baton_.held() || (plan_.waiters_listen() && listening_.load() != 0);
   if (somebody && !last_look_at_pollers() && (!Memory::keeps(Guard::passive_done) || !done()))
@@ -241,7 +241,7 @@ void BasicProgress<Memory>::leave_baton(Looks next) {
     if ((posted && Memory::keeps(Guard::posted_look) && asleep_.load_relaxed() > 0) ||
         (next != Looks::waiter && counted_on(Guard::passive_look)))
       wake_sleepers();
-    // What goes on by steps alone is stepped by a waiter that sleeps, or by the engine thread.
+    // Work that goes on by steps alone is stepped by a waiter that sleeps, or by the engine thread.
     if (busy && Memory::keeps(Guard::busy_look)) {
       if (BasicDoorbell<typename Memory::Node>::who(door_->read()) == Sleeper::waiter) ring_own(Sleeper::waiter);
       else if (has_parked_thread()) nudge_engine();

@@ -42,7 +42,7 @@ struct Counter {
     success.store(value.success, std::memory_order_release);
     failure.store(value.failure, std::memory_order_release);
   }
-  // What thresholds are compared with.
+  // The value that thresholds are compared with.
   uint64_t reached() const {
     const uint64_t successes = success.load(std::memory_order_relaxed);
     return success_only ? successes : successes + failure.load(std::memory_order_relaxed);

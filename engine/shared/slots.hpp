@@ -116,7 +116,7 @@ class Pool {
     if (held_ < kHeldBack) held_back_[held_++] = index;
     else give_back(index);
   }
-  // Of handles that only baton holders retire.
+  // Retires a handle of those that only baton holders retire.
   bool retire_held(uint32_t handle) {
     if (!find(handle)) return false;
     slots_[handle_index(handle)].state.store(((handle_generation(handle) + 1) & kGenerationMask) << 1, std::memory_order_release);

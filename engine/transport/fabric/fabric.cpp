@@ -383,7 +383,7 @@ bool FabricTransport::idle() {
   for (int i = 0; i < 2 && !opening_.empty(); ++i)
     if (probe() > 0) return false;
   if (guard_due_ || !disconnected_.empty() || !pool_of(Kind::receive).empty() || !refused_.empty()) return false;
-  // What comes without a call of ours the descriptor tells, or polls find.
+  // The descriptor tells of messages that come without a call of ours, or polls find them.
   if (endpoint_.cq_fd < 0 || endpoint_.must_be_read()) return !unread_;
   fid* queue = &endpoint_.cq->fid;
   return fi_trywait(endpoint_.fabric.get(), &queue, 1) == FI_SUCCESS;

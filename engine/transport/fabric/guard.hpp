@@ -8,8 +8,9 @@
 // keep-alive asks, and ends a connection that has been silent for the time allowed. A process that is alive and does not step
 // is not silent: its kernel answers.
 //
-// Who calls and says no whole Hello within that time is a stranger, and is dropped. Whom no way leads to just now is called again until it
-// has passed: a link that is down for a moment while a job starts ends nothing. Both are seen to some times a second, by `look`.
+// A caller that says no whole Hello within that time is a stranger, and is dropped. A process to which no way leads just now is called
+// again until the time has passed: a link that is down for a moment while a job starts ends nothing. Both are seen to some times a second,
+// by `look`.
 //
 // Thread: the holder of the baton.
 // Invariants: nothing blocks. The caller speaks first; the called answers after it has read a whole Hello. A process
