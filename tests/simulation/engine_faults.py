@@ -68,8 +68,8 @@ FAULTS = [
 ]
 
 
-def write(faults, folder, root, out):
-    """Copies of the files of this folder that have faults, and the list."""
+def write(faults, folder, root, out, seeds={}):
+    """Copies of the files of this folder that have faults, and the list. Seeds: where the search for a fault begins, if not at 1."""
     texts = {}
     for number, (_, name, _, file, place, instead) in enumerate(faults):
         text = texts.setdefault(file, (pathlib.Path(root) / folder / file).read_text())
@@ -79,7 +79,9 @@ def write(faults, folder, root, out):
     for file, text in texts.items():
         head = 'namespace portunus {\nbool planted(unsigned fault);\n}\n'
         (pathlib.Path(out) / f'faulty_{file.replace("/", "_")}').write_text(head + text)
-    lines = [f'    {{Work::{work.removesuffix("_deaths")}, {str(work.endswith("_deaths")).lower()}, "{name}", "{text}"}},'
+    if unknown := seeds.keys() - {name for _, name, *_ in faults}:
+        sys.exit(f'{sys.argv[0]}: there is no fault {", ".join(unknown)}; mend the list of seeds')
+    lines = [f'    {{Work::{work.removesuffix("_deaths")}, {str(work.endswith("_deaths")).lower()}, "{name}", "{text}", {seeds.get(name, 1)}}},'
              for work, name, text, *_ in faults]
     (pathlib.Path(out) / f'faulty_list_{folder.replace("-", "_")}.cpp').write_text('\n'.join([
         '#include "tests/simulation/faults.hpp"', 'namespace portunus::simulation {', 'std::span<const Fault> faults() {',

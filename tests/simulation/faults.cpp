@@ -43,7 +43,7 @@ int look_for(unsigned number) {
   planted_fault = number;
   setenv(kPlanted, std::to_string(number).c_str(), 1);
   Done done;
-  for (uint64_t seed = 1; seed <= kMostSeeds; ++seed) {
+  for (uint64_t seed = fault.first_seed; seed < fault.first_seed + kMostSeeds; ++seed) {
     if (fault.by_death && !MpiJob::has_deaths(seed)) continue;
     chance = seed;
     const std::string violation = run(fault.work, seed, Mutant::none, done);

@@ -1,6 +1,7 @@
 // faults.hpp: faults that are planted in copies of sources (engine_faults.py, mpi_faults.py), in the order of their numbers. Thread: any.
 #pragma once
 
+#include <cstdint>
 #include <span>
 
 #include "tests/simulation/mutants.hpp"
@@ -12,6 +13,7 @@ struct Fault {
   bool by_death;  // of Work::mpi: only where ranks die
   const char* name;
   const char* text;
+  uint64_t first_seed;  // where the search for it begins
 };
 std::span<const Fault> faults();
 
