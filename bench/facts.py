@@ -1,5 +1,7 @@
-"""What the measuring programs share: the build folder, the machine, the commit, and running a command to its end."""
+"""What the measuring programs share: arguments, the build folder, the machine, the commit, and running a command to its end."""
 
+import argparse
+import json
 import os
 import pathlib
 import re
@@ -26,6 +28,58 @@ OURS = "Portunus"
 
 class Refusal(Exception):
     """One sentence: the cause, and the remedy."""
+
+
+def numbers(text):
+    """An argument such as 2,4,8, as a list."""
+    words = text.split(",")
+    if not all(word.isdecimal() and int(word) > 0 for word in words):
+        raise argparse.ArgumentTypeError(f"'{text}' is no list of numbers, such as 2,4")
+    return [int(word) for word in words]
+
+
+def names(known):
+    """The type of an argument that lists some of these."""
+    def listed(text):
+        for word in text.split(","):
+            if word not in known:
+                raise argparse.ArgumentTypeError(f"there is no '{word}'; choose of {', '.join(known)}")
+        return text.split(",")
+    return listed
+
+
+def fitting(pattern, example):
+    """The type of an argument that has this form."""
+    def checked(text):
+        if not re.fullmatch(pattern, text):
+            raise argparse.ArgumentTypeError(f"'{text}' is not such as {example}")
+        return text
+    return checked
+
+
+def folder(text):
+    """An argument that names a folder which is there."""
+    if not os.path.isdir(text):
+        raise argparse.ArgumentTypeError(f"there is no folder {text}")
+    return text
+
+
+def result_file(text):
+    """An argument that names a file which can be written: who learns it after an hour has lost an hour's results."""
+    above = os.path.dirname(os.path.abspath(text))
+    if os.path.isdir(text) or not os.access(text if os.path.exists(text) else above, os.W_OK):
+        raise argparse.ArgumentTypeError(f"{text} cannot be written")
+    return text
+
+
+def write_results(file, document):
+    """Writes them as JSON, whole or not at all: may be called again as results come."""
+    new = pathlib.Path(file + ".new")
+    try:
+        new.write_text(json.dumps(document, indent=1) + "\n", encoding="utf-8")
+        new.replace(file)
+    except OSError as problem:
+        raise Refusal(f"the results could not be written: {problem}") from problem
 
 
 def build_folder(given, targets):
