@@ -45,7 +45,7 @@ std::span<const Variable> environment_variables() {
        "case"},
       {"MPIADI_UNEXPECTED_LIMIT", "bytes, with k, m, g", "256m",
        "the most that messages without a receive may occupy on a rank, together with what is under way: senders wait before; from a "
-       "quarter of it on they are asked to send headers alone"},
+       "quarter of it on they are asked to send headers alone; 512k at least"},
       {"SHMEM_SYMMETRIC_SIZE", "bytes, with k, m, g, t", "512m", "size of the symmetric heap of each PE; memory is taken as it is touched"},
       {"SHMEM_INFO", "any value", "not set", "prints version, variables in force, transports and where symmetric memory lies"},
       {"SHMEM_VERSION", "any value", "not set", "prints the version"},

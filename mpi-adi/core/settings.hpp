@@ -3,7 +3,6 @@
 // Thread: read by MPI_Init, constant afterwards. Source: Cray's MPI on the XT3, table 1, in today's terms.
 #pragma once
 
-#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <cstdio>
@@ -17,8 +16,9 @@ struct Settings {
   uint64_t info;              // 1: MPI_Init prints this table on rank 0
 
   // Bytes of messages without a receive beyond which senders send headers alone.
-  [[nodiscard]] uint64_t unexpected_buffer() const { return std::max(unexpected_limit / 4, kLeastUnexpected); }
-  static constexpr uint64_t kLeastUnexpected = 4096;
+  [[nodiscard]] uint64_t unexpected_buffer() const { return unexpected_limit / 4; }
+  // The longest messages that go with their headers have 64 KiB: after some of them there still is room for many headers.
+  static constexpr uint64_t kLeastUnexpected = 512 << 10;
 };
 extern constinit Settings settings;
 

@@ -57,7 +57,7 @@ Sky draw_sky(uint64_t seed) {
   constexpr size_t kLimits[] = {64, 256, 8'192};
   sky.eager = draw(2) ? kLimits[draw(3)] : 0;
   sky.short_limit = draw(2) ? kLimits[draw(3)] : 0;
-  sky.buffer = draw(6) ? 0 : 4'096;
+  sky.buffer = draw(6) ? 0 : 128 << 10;
   for (uint32_t more = draw(3); more > 0; --more) {
     Misfortune each{.turns = draw(draw(2) ? 300 : 5'000), .rank = draw(weather.ranks), .duration = weather.timeout / 4 + draw(400'000'000)};
     each.other = (each.rank + 1 + draw(weather.ranks - 1)) % weather.ranks;
