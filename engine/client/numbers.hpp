@@ -14,6 +14,7 @@ enum PortalIndex : ptl_pt_index_t {
   kPeaceReceivesPortal = 50,
   kPeaceTokensPortal = 51,
   kPeaceSignalsPortal = 52,
+  kControlPortal = 55,     // MPI: messages of its own
   kMeetingPortal = 56,     // MPI: processes of other jobs
   kRevocationPortal = 57,  // MPI: communicators that are revoked
   kFilePortal = 58,        // MPI: files

@@ -23,11 +23,11 @@ void part_from_peers(Communicator& comm, Communicator& via) {
     if (is_of_job(rank)) continue;
     if (Request* request = pool.claim(&via, true)) {
       comm.partings.push_back(request);
-      if (device::irecv(*request, nullptr, 0, static_cast<ptl_rank_t>(rank), pattern(context, peer, kPartingTag)) != PTL_OK)
+      if (device::irecv_control(*request, nullptr, 0, static_cast<ptl_rank_t>(rank), pattern(context, peer, kPartingTag)) != PTL_OK)
         request->state.store(State::done, std::memory_order_relaxed);
       else if (device::failures.count.load(std::memory_order_relaxed) != 0) device::look_again(*request);
     }
-    device::send_copied(nullptr, 0, rank, match_bits(context, via.rank, kPartingTag));
+    device::send_control(nullptr, 0, rank, match_bits(context, via.rank, kPartingTag));
   }
 }
 

@@ -27,7 +27,7 @@ Request* start_receive(Communicator& comm, Traffic traffic, int tag, void* bytes
   if (request == nullptr) return nullptr;
   device::reachable_source(comm, peer);
   const Pattern wanted = pattern(comm.context_of(traffic), peer, tag);
-  if (device::irecv(*request, bytes, count, static_cast<ptl_rank_t>(comm.job_rank(peer)), wanted) != PTL_OK) {
+  if (device::irecv_control(*request, bytes, count, static_cast<ptl_rank_t>(comm.job_rank(peer)), wanted) != PTL_OK) {
     pool.release(request);
     error = MPI_ERR_OTHER;
     return nullptr;
@@ -53,9 +53,9 @@ int finish_receive(Request* request, size_t count) {
 int send_bytes(Communicator& comm, Traffic traffic, int tag, const void* bytes, size_t count, int peer) {
   const ptl_match_bits_t bits = match_bits(comm.context_of(traffic), comm.rank, tag);
   const int target = comm.job_rank(peer);
-  if (count <= device::device.copy_limit) return device::send_copied(bytes, count, target, bits) == PTL_OK ? MPI_SUCCESS : MPI_ERR_OTHER;
+  if (count <= device::device.copy_limit) return device::send_control(bytes, count, target, bits) == PTL_OK ? MPI_SUCCESS : MPI_ERR_OTHER;
   Request request(&comm, false);
-  if (device::isend(request, bytes, count, target, bits) != PTL_OK) return MPI_ERR_OTHER;
+  if (device::isend_control(request, bytes, count, target, bits) != PTL_OK) return MPI_ERR_OTHER;
   device::wait(request);
   return outcome(request, count);
 }

@@ -66,9 +66,9 @@ class Duplication final : public Attachment {
     arrival->attached = &arrival_;
     arrival->special = true;
     arrival->state.store(State::detached, std::memory_order_relaxed);
-    device::send_copied(words_.data(), failed_ ? 0 : sizeof words_, to, match_bits(context, static_cast<int>(me_), tag_));
+    device::send_control(words_.data(), failed_ ? 0 : sizeof words_, to, match_bits(context, static_cast<int>(me_), tag_));
     const int result =
-        device::irecv(*arrival, theirs_.data(), sizeof theirs_, static_cast<ptl_rank_t>(from), pattern(context, source, tag_));
+        device::irecv_control(*arrival, theirs_.data(), sizeof theirs_, static_cast<ptl_rank_t>(from), pattern(context, source, tag_));
     if (result == PTL_OK) return;
     pool.release(arrival);
     end(MPI_ERR_NO_MEM);

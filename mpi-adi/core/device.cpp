@@ -112,18 +112,23 @@ int bind_ways(unsigned options, ptl_handle_md_t& copied, ptl_handle_md_t& sent, 
   return result;
 }
 
-// The overflow entry behind the receives. It is closed, with an event, rather than losing a message for want of memory.
-int open_messages(uint32_t event_slots) {
-  int result = PtlEQAlloc(device.ni, event_slots, &device.eq);
+// A portal table entry for messages, with the overflow entry behind the receives. It is closed, with an event, rather than losing a message
+// for want of memory.
+int open_portal(ptl_pt_index_t index, unsigned counted, ptl_handle_ct_t counter) {
   ptl_pt_index_t portal;
-  if (result == PTL_OK) result = PtlPTAlloc(device.ni, PTL_PT_ONLY_TRUNCATE | PTL_PT_FLOWCTRL, device.eq, kMessagePortal, &portal);
-  if (result == PTL_OK) result = PtlCTAlloc(device.ni, &device.arrived_early);
+  const int result = PtlPTAlloc(device.ni, PTL_PT_ONLY_TRUNCATE | PTL_PT_FLOWCTRL, device.eq, index, &portal);
   if (result != PTL_OK) return result;
-  constexpr unsigned kEarly = PTL_ME_OP_PUT | PTLX_ME_HOLD | PTL_ME_EVENT_CT_COMM | client::kQuiet;
-  ptl_me_t early = client::entry_for_all(kEarly, device.arrived_early);
+  ptl_me_t early = client::entry_for_all(PTL_ME_OP_PUT | PTLX_ME_HOLD | client::kQuiet | counted, counter);
   early.uid = device.uid;
   ptl_handle_me_t handle;
-  result = PtlMEAppend(device.ni, kMessagePortal, &early, PTL_OVERFLOW_LIST, nullptr, &handle);
+  return PtlMEAppend(device.ni, index, &early, PTL_OVERFLOW_LIST, nullptr, &handle);
+}
+
+int open_messages(uint32_t event_slots) {
+  int result = PtlEQAlloc(device.ni, event_slots, &device.eq);
+  if (result == PTL_OK) result = PtlCTAlloc(device.ni, &device.arrived_early);
+  if (result == PTL_OK) result = open_portal(kMessagePortal, PTL_ME_EVENT_CT_COMM, device.arrived_early);
+  if (result == PTL_OK) result = open_portal(kControlPortal, 0, PTL_CT_NONE);
   if (result == PTL_OK) result = PtlxPTLimitHeld(device.ni, kMessagePortal, settings.unexpected_buffer(), settings.unexpected_limit);
   if (result == PTL_OK) result = bind_ways(0, device.md_copied, device.md_sent, device.md_long, device.md_synchronous);
   if (result == PTL_OK) result = client::bind_all(device.ni, PTLX_MD_STAGE, PTL_CT_NONE, device.eq, device.md_waited);

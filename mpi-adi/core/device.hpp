@@ -62,8 +62,8 @@ extern constinit Device device;
 // A byte of each thread, by whose address it is known.
 __attribute__((tls_model("initial-exec"))) inline thread_local constinit char this_thread = 0;
 
-using client::kBarrierPortal, client::kLogPortal, client::kMessagePortal, client::kRevocationPortal, client::kSignalPortal,
-    client::kWindowPortal;
+using client::kBarrierPortal, client::kControlPortal, client::kLogPortal, client::kMessagePortal, client::kRevocationPortal,
+    client::kSignalPortal, client::kWindowPortal;
 
 // Joins the job and opens everything; collective. Answers nullptr, or a sentence with what went wrong. `job` says who this is.
 const char* start(bool threaded, ptlx_job_t& job);
@@ -80,8 +80,8 @@ inline ptl_process_t process(int rank) { return client::process(static_cast<ptl_
 inline ptl_size_t offset_of(const void* address) { return client::address(address); }
 
 // Complete at return. Only for bytes <= device.copy_limit.
-inline int send_copied(const void* buf, size_t bytes, int target, ptl_match_bits_t bits) {
-  return PtlPut(device.md_copied, offset_of(buf), bytes, PTL_NO_ACK_REQ, process(target), kMessagePortal, bits, 0, nullptr, 0);
+inline int send_copied(const void* buf, size_t bytes, int target, ptl_match_bits_t bits, ptl_pt_index_t portal = kMessagePortal) {
+  return PtlPut(device.md_copied, offset_of(buf), bytes, PTL_NO_ACK_REQ, process(target), portal, bits, 0, nullptr, 0);
 }
 // Notes the target, which may have to be told (long_waits.hpp).
 inline void note_send(Request& request, int target, ptl_match_bits_t bits) {
@@ -136,9 +136,22 @@ inline int irecv(Request& request, void* buf, size_t bytes, ptl_rank_t source, P
   }
   return irecv_first(request, buf, bytes, source, pattern, options);
 }
+// Messages of MPI's own, of operations on communicators and windows, have a portal table entry without a limit of what is kept: however
+// many messages of the program wait for their receives, these get through. They are few.
+inline int send_control(const void* buf, size_t bytes, int target, ptl_match_bits_t bits) {
+  return send_copied(buf, bytes, target, bits, kControlPortal);
+}
+inline int isend_control(Request& request, const void* buf, size_t bytes, int target, ptl_match_bits_t bits) {
+  note_send(request, target, bits);
+  return PtlPut(bytes > device.eager_limit ? device.md_long : device.md_sent, offset_of(buf), bytes, PTL_NO_ACK_REQ, process(target),
+                kControlPortal, bits, 0, &request, 0);
+}
+int irecv_control(Request& request, void* buf, size_t bytes, ptl_rank_t source, Pattern pattern);
 // Looks for a message that has arrived and was not received. The event says PTL_NI_NO_MATCH when there is none.
 int probe(Request& request, ptl_rank_t source, Pattern pattern);
-// The same, and takes the message out of what other receives and probes can find: only irecv_label with this label gets it.
+// Drops the messages of a context that were not received: nobody will, since their communicator is revoked.
+void drop_messages(uint16_t context);
+// Like probe, and takes the message out of what other receives and probes can find: only irecv_label with this label gets it.
 int set_aside(Request& request, ptl_rank_t source, Pattern pattern, ptl_match_bits_t label);
 inline int irecv_label(Request& request, void* buf, size_t bytes, ptl_match_bits_t label, unsigned options) {
   const int result = irecv(request, buf, bytes, PTL_RANK_ANY, {label, 0}, options);

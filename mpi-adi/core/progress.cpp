@@ -114,6 +114,13 @@ int irecv_first(Request& request, void* buf, size_t bytes, ptl_rank_t source, Pa
   return result;
 }
 
+int irecv_control(Request& request, void* buf, size_t bytes, ptl_rank_t source, Pattern pattern) {
+  request.source = source == PTL_RANK_ANY ? MPI_ANY_SOURCE : static_cast<int>(source);
+  ptl_me_t entry = receive_entry(buf, bytes, source, pattern);
+  if (is_recorded(request)) entry.options |= PTLX_ME_RECORD;
+  return PtlMEAppend(device.ni, kControlPortal, &entry, PTL_PRIORITY_LIST, &request, &request.entry);
+}
+
 // The entry that is off the list has no event: its request completes here.
 void cancel_receive(Request& request) {
   if (!take_back(request)) return;
@@ -207,6 +214,13 @@ void detach(Request& request) {
 int probe(Request& request, ptl_rank_t source, Pattern pattern) {
   const ptl_me_t entry = receive_entry(nullptr, 0, source, pattern);
   return PtlMESearch(device.ni, kMessagePortal, &entry, PTL_SEARCH_ONLY, &request);
+}
+
+void drop_messages(uint16_t context) {
+  ptl_me_t all = receive_entry(nullptr, 0, PTL_RANK_ANY, pattern(context, MPI_ANY_SOURCE, MPI_ANY_TAG));
+  all.options = PTL_ME_OP_PUT | PTL_ME_EVENT_OVER_DISABLE | client::kQuiet;
+  static auto& nothing_found = *new Request(nullptr, false);  // an event says so, in spite of these options
+  PtlMESearch(device.ni, kMessagePortal, &all, PTL_SEARCH_DELETE, &nothing_found);
 }
 
 int set_aside(Request& request, ptl_rank_t source, Pattern pattern, ptl_match_bits_t label) {

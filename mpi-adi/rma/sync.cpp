@@ -160,8 +160,8 @@ extern "C" int PMPI_Win_post(MPI_Group group, int, MPI_Win win) try {
   const Communicator& comm = *window->comm;
   for (const int origin : origins) {
     Request& request = window->completes.emplace_back(window->comm, true);
-    const int result = device::irecv(request, nullptr, 0, static_cast<ptl_rank_t>(comm.job_rank(origin)),
-                                     pattern(comm.context_of(Traffic::windows), origin, kCompleted));
+    const int result = device::irecv_control(request, nullptr, 0, static_cast<ptl_rank_t>(comm.job_rank(origin)),
+                                             pattern(comm.context_of(Traffic::windows), origin, kCompleted));
     if (result != PTL_OK) return raise(kName, *window, MPI_ERR_OTHER, "the network failed (error %d)", result);
   }
   for (const int origin : origins)

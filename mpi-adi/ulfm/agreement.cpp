@@ -126,7 +126,7 @@ class Agreements final : public Attachment, public std::enable_shared_from_this<
     request_->attached = this;
     request_->special = true;
     request_->state.store(mpi::State::detached, std::memory_order_relaxed);
-    if (device::irecv(*request_, room_.data(), room_.size(), PTL_RANK_ANY, pattern(context_, MPI_ANY_SOURCE, kTag)) != PTL_OK) {
+    if (device::irecv_control(*request_, room_.data(), room_.size(), PTL_RANK_ANY, pattern(context_, MPI_ANY_SOURCE, kTag)) != PTL_OK) {
       pool.release(request_);
       return false;
     }
@@ -164,7 +164,7 @@ class Agreements final : public Attachment, public std::enable_shared_from_this<
     const Header header{number_, kind, me_, leader_, proposed_by, static_cast<uint32_t>(words.size())};
     std::memcpy(bytes.data(), &header, sizeof header);
     if (!words.empty()) std::memcpy(bytes.data() + sizeof header, words.data(), words.size() * sizeof(uint64_t));
-    device::send_copied(bytes.data(), bytes.size(), members_[to], match_bits(context_, static_cast<int>(me_), kTag));
+    device::send_control(bytes.data(), bytes.size(), members_[to], match_bits(context_, static_cast<int>(me_), kTag));
   }
 
   void follow(uint32_t leader) {
@@ -305,6 +305,7 @@ void look_at_agreements() {
 }
 
 void forget(Communicator& comm) {
+  if (comm.is_revoked()) drop_messages(comm);  // those that have come since
   const std::lock_guard lock(guard());
   if (comm.ulfm && comm.ulfm->agreements) comm.ulfm->agreements->close();
   comm.ulfm.reset();

@@ -73,6 +73,10 @@ State& state_of(Communicator& comm) {
   return *comm.ulfm;
 }
 
+void drop_messages(const Communicator& comm) {
+  for (const Traffic traffic : {Traffic::messages, Traffic::partitions}) device::drop_messages(comm.context_of(traffic));
+}
+
 void take(Communicator& comm, bool by_user) {
   if (comm.attention.fetch_or(Communicator::kRevoked, std::memory_order_acq_rel) & Communicator::kRevoked) return;
   const std::vector<int> members = members_of(comm);
@@ -85,6 +89,7 @@ void take(Communicator& comm, bool by_user) {
     if (GOAL_Domain domain = collectives::state_of(comm).domain()) GOAL_Domain_revoke(domain);
   device::failures.count.fetch_add(1, std::memory_order_acq_rel);  // from now on whoever posts a receive looks again
   device::fail_pending(comm);
+  drop_messages(comm);
 }
 
 void born(Communicator& comm) {

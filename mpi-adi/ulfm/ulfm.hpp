@@ -28,6 +28,8 @@ int open();
 void born(Communicator& comm);
 // Whether messages may still be under way that tell of a failure in its context, which is not to be used again then.
 bool is_tainted(const Communicator& comm);
+// Drops the messages of a revoked communicator that were not received: the memory that they occupy bounds what others may send.
+void drop_messages(const Communicator& comm);
 // Forgets what is known of it.
 void forget(Communicator& comm);
 
