@@ -33,27 +33,12 @@ void Reports::entry_event(const ListEntry& entry, ptl_event_kind_t type) {
 
 void Reports::delivered(const Delivery& delivery, ptl_ni_fail_t fail) {
   const ListEntry& entry = *delivery.entry;
-  Interface& ni = core_.interface_of(entry);
-  if (entry.options & PTL_ME_EVENT_CT_COMM) {
-    note_length(entry, delivery.header.rlength);
-    if (fail != PTL_NI_OK) count(entry.ct, 0, 1);
-    else count(entry.ct, entry.options & PTL_ME_EVENT_CT_BYTES ? delivery.mlength : 1, 0);
-  }
-  if (entry.options & PTLX_ME_RECORD) {
-    write_record(ni, entry, delivery.header, delivery.source, delivery.mlength, delivery.overflow, fail);
-    core_.posted = true;
-    return;
-  }
   const PortalEntry* portal = core_.portal_of(entry);
-  if (!portal || portal->eq == PTL_EQ_NONE || (entry.options & PTL_ME_EVENT_COMM_DISABLE)) return;
-  if (fail == PTL_NI_OK && (entry.options & PTL_ME_EVENT_SUCCESS_DISABLE)) return;
-  ptl_event_t event = arrival_event(ni, delivery.header, delivery.source, entry.memory.at(delivery.offset), delivery.mlength);
-  event.user_ptr = entry.user_ptr;
-  event.uid = delivery.peer->link ? delivery.peer->link->uid : core_.uid;
-  event.type = comm_event(delivery.header.kind);
-  event.ptl_list = delivery.overflow ? PTL_OVERFLOW_LIST : PTL_PRIORITY_LIST;
-  event.ni_fail_type = fail;
-  post(portal->eq, event);
+  const ptl_uid_t uid = delivery.peer->link ? delivery.peer->link->uid : core_.uid;
+  core_.posted = true;
+  tell_delivered({delivery.header, entry, entry.options, delivery.source, entry.memory.at(delivery.offset), delivery.mlength, uid,
+                  comm_event(delivery.header.kind), delivery.overflow, fail},
+                 portal ? core_.objects.queues.find(portal->eq) : nullptr);
 }
 
 void Reports::overflow(const KeptHeader& kept, uint32_t eq, void* user_ptr, ptl_event_kind_t type) {
@@ -83,7 +68,7 @@ void Reports::nothing_found(uint32_t eq, uint32_t pt_index, void* user_ptr) {
   post(eq, event);
 }
 
-void Reports::sent(const Local& local, uint64_t length, void* user_ptr, ptl_ni_fail_t fail) {
+void Reports::tell_sent(const Local& local, uint64_t length, void* user_ptr, ptl_ni_fail_t fail) {
   if (local.options & PTL_MD_EVENT_CT_SEND) {
     if (fail != PTL_NI_OK) count(local.ct, 0, 1);
     else count(local.ct, local.options & PTL_MD_EVENT_CT_BYTES ? length : 1, 0);

@@ -60,10 +60,50 @@ class Reports {
   // SEARCH that found nothing.
   void nothing_found(uint32_t eq, uint32_t pt_index, void* user_ptr);
   // The source of a message is free again, or (fail) never was sent.
-  void sent(const Local& local, uint64_t length, void* user_ptr, ptl_ni_fail_t fail);
+  void sent(const Local& local, uint64_t length, void* user_ptr, ptl_ni_fail_t fail) {
+    const bool counted = local.options & PTL_MD_EVENT_CT_SEND;
+    if (counted || (local.eq != PTL_EQ_NONE && !(local.options & PTL_MD_EVENT_SEND_DISABLE))) tell_sent(local, length, user_ptr, fail);
+  }
 
-  // The parts of the above that the shortest way of a message puts together itself (Target::put_at_once).
-  // Of messages that are counted, just before: PTLX_ME_COUNT_MISMATCHES.
+  // The body of delivered(), of which Target::put_at_once knows a part when it is compiled.
+  struct Delivered {
+    const wire::Header& header;
+    const ListEntry& entry;
+    uint32_t options;  // the entry's
+    uint64_t source;   // as match lists keep it, a rank or a packed nid and pid
+    void* start;
+    uint64_t mlength;
+    ptl_uid_t uid;
+    ptl_event_kind_t type;
+    bool early;
+    ptl_ni_fail_t fail;
+  };
+  // `queue`: of the entry's portal; nullptr: it has none, or it was freed.
+  [[gnu::always_inline]] inline void tell_delivered(const Delivered& what, EventQueue* queue) {
+    const ListEntry& entry = what.entry;
+    Interface& ni = core_.interface_of(entry);
+    if (what.options & PTL_ME_EVENT_CT_COMM) {
+      note_length(entry, what.header.rlength);
+      if (what.fail != PTL_NI_OK) count(entry.ct, 0, 1);
+      else count(entry.ct, what.options & PTL_ME_EVENT_CT_BYTES ? what.mlength : 1, 0);
+    }
+    if (what.options & PTLX_ME_RECORD) {
+      write_record(ni, entry, what.header, what.source, what.mlength, what.early, what.fail);
+      return;
+    }
+    if (what.options & PTL_ME_EVENT_COMM_DISABLE) return;
+    if (what.fail == PTL_NI_OK && (what.options & PTL_ME_EVENT_SUCCESS_DISABLE)) return;
+    if (!queue) return note_stale(entry);
+    ptl_event_t event = arrival_event(ni, what.header, what.source, what.start, what.mlength);
+    event.user_ptr = entry.user_ptr;
+    event.uid = what.uid;
+    event.type = what.type;
+    event.ptl_list = what.early ? PTL_OVERFLOW_LIST : PTL_PRIORITY_LIST;
+    event.ni_fail_type = what.fail;
+    queue->post(event);
+  }
+
+  // Counts a message whose length is not the entry's (PTLX_ME_COUNT_MISMATCHES), before it is counted itself.
   static void note_length(const ListEntry& entry, uint64_t rlength) {
     if (!(entry.options & PTLX_ME_COUNT_MISMATCHES) || rlength == entry.length) [[likely]]
       return;
@@ -119,6 +159,12 @@ class Reports {
     return id;
   }
   void count_errors(uint32_t errors, uint64_t failure);
+  // An event is lost if the portal still names the queue, which its user has freed.
+  void note_stale(const ListEntry& entry) {
+    const PortalEntry* portal = core_.portal_of(entry);
+    if (portal && portal->eq != PTL_EQ_NONE) ++core_.stats.stale_events;
+  }
+  void tell_sent(const Local& local, uint64_t length, void* user_ptr, ptl_ni_fail_t fail);
 
   Core& core_;
   Triggers& triggers_;

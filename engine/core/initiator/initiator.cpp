@@ -12,6 +12,7 @@ namespace portunus {
 namespace {
 
 constexpr int kHeldPerStep = 32;     // messages to one peer
+constexpr Local kNothing;            // of a put: no data come back
 constexpr size_t kGatherParts = 16;  // iovec elements handed to a transport without copying them together first
 
 wire::Header request_header(const Core& core, const Command& command, wire::Kind kind) {
@@ -61,22 +62,31 @@ void Initiator::start(Command& command) {
   }
 }
 
+// Sends a message whose data go with its header, and claims what its answer ends, if it asks for one.
+template <class Send>
+[[gnu::always_inline]] inline Sent Initiator::send_with_data(Peer& peer, Verb verb, wire::Header& header, const Local& source,
+                                                             const Local& result, void* user_ptr, Send&& send) {
+  Operation* pending = nullptr;
+  if (verb > Verb::atomic || (header.flags & wire::kAckMask)) {
+    pending = &pending_.claim(peer, verb, header, source, result, user_ptr);
+    pending->source_read = true;
+    header.token = pending->token();
+  }
+  const Sent sent = send();
+  if (sent == Sent::done) reports_.sent(source, header.rlength, user_ptr, PTL_NI_OK);
+  else if (pending) pending_.drop(*pending);
+  return sent;
+}
+
 bool Initiator::put_at_once(wire::Header& header, ptl_process_t to, const Local& source, void* user_ptr) {
   const uint64_t length = header.rlength;
   Peer* peer = peers_.target(header.flags & wire::kNiMask, to);
   if (!peer || peer->failed || peer->throttled || peer->holds_back() || length > peer->eager) return false;
   header.payload_size = static_cast<uint16_t>(length);
   iovec all{source.base, static_cast<size_t>(length)};
-  Operation* const pending = header.flags & wire::kAckMask ? &pending_.claim(*peer, header, source, user_ptr) : nullptr;
-  if (pending) header.token = pending->token();
-  if (peer->transport->send(*peer->link, header, {&all, length ? 1u : 0u}) != Sent::done) {
-    if (pending) pending_.drop(*pending);
-    return false;
-  }
+  const auto send = [&] { return peer->transport->send(*peer->link, header, {&all, length ? 1u : 0u}); };
+  if (send_with_data(*peer, Verb::put, header, source, kNothing, user_ptr, send) != Sent::done) return false;
   ++core_.stats.sends;
-  const bool counted = source.options & PTL_MD_EVENT_CT_SEND;
-  if (counted || (source.eq != PTL_EQ_NONE && !(source.options & PTL_MD_EVENT_SEND_DISABLE)))
-    reports_.sent(source, length, user_ptr, PTL_NI_OK);
   return true;
 }
 
@@ -172,28 +182,24 @@ Sent Initiator::transmit_put(Peer& peer, Command& command) {
     }
   }
   own_volatile(command);  // its header alone goes first, so the data stays here
-  Operation& pending = pending_.claim(peer, command);
+  Operation& pending = claim(peer, header, command);
   pending.bulk = true;
   return send_bulk(peer, header, command, pending, Access::read);
 }
 
-Sent Initiator::transmit_with_data(Peer& peer, wire::Header header, Command& command, uint16_t payload_size) {
+// `operand`: the bytes of a swap's that go before the data.
+Sent Initiator::transmit_with_data(Peer& peer, wire::Header header, Command& command, uint16_t payload_size, size_t operand) {
   assert(command.length <= (payload_size == wire::kWhole ? peer.transport->limits().whole : peer.eager));
   header.payload_size = payload_size;
-  Operation* pending = nullptr;
-  if (command.ack != PTL_NO_ACK_REQ) {
-    pending = &pending_.claim(peer, command);
-    pending->source_read = true;
-    header.token = pending->token();
-  }
-  const Sent result = send_gathered(peer, header, command.source, command.length, nullptr, 0);
-  if (result != Sent::done) {
-    if (pending) pending_.drop(*pending);
-    return result;
-  }
-  free_payload(command);
-  reports_.sent(command.source, command.length, command.user_ptr, PTL_NI_OK);
-  return result;
+  const auto send = [&] { return send_gathered(peer, header, command.source, command.length, command.extra.operand, operand); };
+  const Sent sent = send_with_data(peer, command.verb, header, command.source, command.result, command.user_ptr, send);
+  if (sent == Sent::done) free_payload(command);
+  return sent;
+}
+
+Operation& Initiator::claim(Peer& peer, const wire::Header& header, const Command& command) {
+  const Local& result = command.verb == Verb::get ? command.source : command.result;
+  return pending_.claim(peer, command.verb, header, command.source, result, command.user_ptr);
 }
 
 // Prepares the way that the table chooses; where it turns out to be closed, the table is asked again without the fact it
@@ -253,8 +259,7 @@ Sent Initiator::send_bulk(Peer& peer, wire::Header& header, Command& command, Op
 
 Sent Initiator::transmit_get(Peer& peer, Command& command) {
   wire::Header header = request_header(core_, command, wire::Kind::get);
-  Operation& pending = pending_.claim(peer, command);
-  pending.result = command.source;
+  Operation& pending = claim(peer, header, command);
   pending.source_read = true;
   if (command.length > peer.eager) return send_bulk(peer, header, command, pending, Access::write);
   header.token = pending.token();
@@ -271,22 +276,11 @@ Sent Initiator::transmit_fetch(Peer& peer, Command& command) {
   const size_t operand = swap ? datatype_size(command.datatype) : 0;
   if (command.length + operand > peer.eager) {
     own_volatile(command);
-    Operation& pending = pending_.claim(peer, command);
+    Operation& pending = claim(peer, header, command);
     pending.bulk = true;
     return send_bulk(peer, header, command, pending, Access::none);
   }
-  header.payload_size = static_cast<uint16_t>(command.length + operand);
-  Operation& pending = pending_.claim(peer, command);
-  pending.source_read = true;
-  header.token = pending.token();
-  Sent result = send_gathered(peer, header, command.source, command.length, command.extra.operand, operand);
-  if (result != Sent::done) {
-    pending_.drop(pending);
-    return result;
-  }
-  free_payload(command);
-  reports_.sent(command.source, command.length, command.user_ptr, PTL_NI_OK);
-  return result;
+  return transmit_with_data(peer, header, command, static_cast<uint16_t>(command.length + operand), operand);
 }
 
 void Initiator::start(PausedPuts puts) {

@@ -50,7 +50,10 @@ class Initiator {
 
   Sent transmit(Peer& peer, Command& command);
   Sent transmit_put(Peer& peer, Command& command);
-  Sent transmit_with_data(Peer& peer, wire::Header header, Command& command, uint16_t payload_size);
+  Sent transmit_with_data(Peer& peer, wire::Header header, Command& command, uint16_t payload_size, size_t operand = 0);
+  template <class Send>
+  Sent send_with_data(Peer& peer, Verb verb, wire::Header& header, const Local& source, const Local& result, void* user_ptr, Send&& send);
+  Operation& claim(Peer& peer, const wire::Header& header, const Command& command);
   Sent transmit_get(Peer& peer, Command& command);
   Sent transmit_fetch(Peer& peer, Command& command);
   Sent send_bulk(Peer& peer, wire::Header& header, Command& command, Operation& pending, Access access);

@@ -42,9 +42,8 @@ struct Operation {
 
 class Operations {
  public:
-  Operation& claim(Peer& peer, const Command& command);
-  // For a put that takes its data with it, and asks for an acknowledgement.
-  Operation& claim(Peer& peer, const wire::Header& put, const Local& source, void* user_ptr);
+  // `request` is complete but for payload_size and token; `result`: where a reply's data go.
+  Operation& claim(Peer& peer, Verb verb, const wire::Header& request, const Local& source, const Local& result, void* user_ptr);
   // The live operation towards this peer that the token names, or nullptr.
   Operation* find(uint64_t token, const Peer* peer) {
     const uint32_t index = static_cast<uint32_t>(token) - 1;
@@ -70,8 +69,6 @@ class Operations {
   }
 
  private:
-  Operation& take(Peer& peer);
-
   std::deque<Operation> pool_;
   Operation* free_ = nullptr;
   uint64_t live_ = 0;

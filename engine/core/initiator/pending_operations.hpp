@@ -25,9 +25,8 @@ class PendingOperations {
   PendingOperations(Core& core, Reports& reports, Peers& peers);
 
   // ---- for Initiator ----
-  Operation& claim(Peer& peer, const Command& command) { return operations_.claim(peer, command); }
-  Operation& claim(Peer& peer, const wire::Header& put, const Local& source, void* user_ptr) {
-    return operations_.claim(peer, put, source, user_ptr);
+  Operation& claim(Peer& peer, Verb verb, const wire::Header& request, const Local& source, const Local& result, void* user_ptr) {
+    return operations_.claim(peer, verb, request, source, result, user_ptr);
   }
   // Unreported: its message could not be sent (now).
   void drop(Operation& operation);
