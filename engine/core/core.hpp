@@ -31,14 +31,13 @@ struct Core {
 
   // The end of an entry's slot, which must be on no list; its handle may have been retired before.
   void release(ListEntry& entry) {
-    objects.entries.retire_held(entry.handle);
-    give_back(interface_of(entry), entry, objects.entries.index_of(entry));
-  }
-  // The same where the handle surely is live.
-  void release_live(Interface& ni, ListEntry& entry) {
-    const uint32_t index = objects.entries.index_of(entry);
-    objects.entries.retire_live_held(index);
-    give_back(ni, entry, index);
+    assert(!entry.linked() && entry.moving == 0 && entry.headers == 0);
+    const uint32_t index = handle_index(entry.handle);
+    objects.entries.retire_held(index);
+    Interface& ni = interface_of(entry);
+    if (ni.counts_lists()) ni.list_sizes[entry.pt_index][entry.list].give_held();
+    ni.entries.give_held();
+    objects.entries.give_back_held(index);
   }
   // A claimed entry whose append will not run (again): it goes, unless it was appended before and still serves.
   void discard(uint32_t handle) {
@@ -59,14 +58,6 @@ struct Core {
   std::atomic<bool> overfull{false};
   ProcessId self;
   std::array<Interface, kInterfaces> interfaces;
-
- private:
-  void give_back(Interface& ni, ListEntry& entry, uint32_t index) {
-    assert(!entry.linked() && entry.moving == 0 && entry.headers == 0);
-    if (ni.counts_lists()) ni.list_sizes[entry.pt_index][entry.list].give_held();
-    ni.entries.give_held();
-    objects.entries.give_back_held(index);
-  }
 };
 
 }  // namespace portunus

@@ -94,14 +94,14 @@ int PortalTable::unlink(uint32_t handle) {
   }
   if (entry->parked) {
     entry->cancelled = true;
-    core_.objects.entries.retire_held(handle);
+    core_.objects.entries.retire_held(handle_index(handle));
     return PTL_OK;
   }
   if (entry->moving || entry->headers) return PTL_IN_USE;
   take_off_list(*entry);
   if (entry->recurs && !entry->kept) {  // the command that appends it finds it cancelled and ends
     entry->parked = entry->cancelled = true;
-    core_.objects.entries.retire_held(handle);
+    core_.objects.entries.retire_held(handle_index(handle));
     return PTL_OK;
   }
   core_.release(*entry);
@@ -172,7 +172,7 @@ void PortalTable::close_entries(uint32_t ni) {
     if (!entry->headers) {
       core_.release(*entry);
     } else {  // the last of them takes it along
-      entries.retire_held(handle);
+      entries.retire_held(i);
       entry->auto_unlinked = true;
     }
   }

@@ -44,7 +44,7 @@ class PortalTable {
   void auto_unlink(ListEntry& entry) {
     if (entry.auto_unlinked) return;
     take_off_list(entry);
-    if (!entry.recurs) core_.objects.entries.retire_held(entry.handle);
+    if (!entry.recurs) core_.objects.entries.retire_held(handle_index(entry.handle));
     entry.auto_unlinked = entry.auto_unlink_due = true;
   }
   // The same because unexpected headers have used it up at its append: its unlink still answers PTL_OK, once.

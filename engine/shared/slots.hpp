@@ -116,17 +116,11 @@ class Pool {
     if (held_ < kHeldBack) held_back_[held_++] = index;
     else give_back(index);
   }
-  // Retires a handle of those that only baton holders retire.
-  bool retire_held(uint32_t handle) {
-    if (!find(handle)) return false;
-    slots_[handle_index(handle)].state.store(((handle_generation(handle) + 1) & kGenerationMask) << 1, std::memory_order_release);
-    return true;
-  }
-  // The slot's handle is live.
-  void retire_live_held(uint32_t index) {
-    assert(index < used() && slots_[index].state.load(std::memory_order_relaxed) & 1);
-    const uint32_t generation = slots_[index].state.load(std::memory_order_relaxed) >> 1;
-    slots_[index].state.store(((generation + 1) & kGenerationMask) << 1, std::memory_order_release);
+  // Retires the slot's handle, one of those that only baton holders retire, unless it has been retired.
+  void retire_held(uint32_t index) {
+    assert(index < used());
+    const uint32_t state = slots_[index].state.load(std::memory_order_relaxed);
+    slots_[index].state.store((state + (state & 1)) & kGenerationMask << 1, std::memory_order_release);
   }
   static constexpr uint32_t kHeldBack = 256;
   static constexpr size_t bytes_of(uint32_t capacity) { return sizeof(Slot) * capacity; }

@@ -16,11 +16,13 @@ bool needs_no_account(const ListEntry& entry) {
   return entry.list == PTL_PRIORITY_LIST && !(entry.options & (PTL_ME_MANAGE_LOCAL | PTL_IOVEC | PTLX_ME_LAYOUT)) && !entry.may_fault;
 }
 
-// It posts and counts nothing, takes one message and has memory in one piece.
+// The options of an entry that is recorded at once, as far as put_at_once looks at them.
+constexpr uint32_t kRecorded = PTLX_ME_RECORD | PTL_ME_USE_ONCE | PTL_ME_EVENT_UNLINK_DISABLE;
+
+// The entry posts and counts nothing, takes one message and has memory in one piece.
 bool is_recorded_at_once(const ListEntry& entry) {
-  constexpr uint32_t kAsked = PTLX_ME_RECORD | PTL_ME_USE_ONCE | PTL_ME_EVENT_UNLINK_DISABLE;
   constexpr uint32_t kMore = PTL_ME_EVENT_CT_COMM | PTL_ME_MANAGE_LOCAL | PTL_IOVEC | PTLX_ME_LAYOUT;
-  return (entry.options & (kAsked | kMore)) == kAsked && !entry.may_fault;
+  return (entry.options & (kRecorded | kMore)) == kRecorded && !entry.may_fault;
 }
 
 // It keeps what comes early and, but for a count, says nothing of it: no queue need have room.
@@ -29,9 +31,24 @@ bool holds_silently(const ListEntry& entry) {
   return entry.list == PTL_OVERFLOW_LIST && (entry.options & (kAsked | PTL_ME_UNEXPECTED_HDR_DISABLE)) == kAsked;
 }
 
-// Added as integers: an entry may begin at address 0, and C++ knows no offset from a null pointer.
-std::byte* start_in(const ListEntry& entry, uint64_t offset) {
-  return reinterpret_cast<std::byte*>(reinterpret_cast<uintptr_t>(entry.memory.base) + offset);
+// The bytes of the entry's memory that the message gets.
+struct Range {
+  uint64_t offset, mlength;
+};
+Range range_in(const ListEntry& entry, uint64_t offset, uint64_t rlength) {
+  offset = std::min(offset, entry.length);
+  return {offset, std::min(rlength, entry.length - offset)};
+}
+
+// The acknowledgement of a message that was delivered so.
+wire::Header acknowledgement(const wire::Header& header, Range range, bool overflow) {
+  wire::Header answer{};
+  const unsigned flags = (overflow ? wire::kOverflow : 0u) | wire::scheduled_answer(header);
+  answer.set_kind(wire::Kind::ack, header.flags & wire::kAckMask ? flags : flags | wire::kSourceRead);
+  answer.token = header.token;
+  answer.rlength = range.mlength;
+  answer.remote_offset = range.offset;
+  return answer;
 }
 
 // The most events that a message posts where it matched: its own, then AUTO_UNLINK and AUTO_FREE if it is the entry's last.
@@ -82,51 +99,24 @@ Target::Target(Core& core, Reports& reports, Peers& peers, FlowControl& flow, Po
   scratch_.resize(64 * 1024);
 }
 
-// The way of most other messages at once: move, count, report, as place(), deliver() and complete() do for all others. An
-// entry that takes one message is off its list. `early`: the message came before it.
+// The way of most messages at once: moved, counted, reported and answered as place(), deliver() and complete() do for all others. An
+// entry that takes one message is off its list. `early`: the message came before it. `recorded`: is_recorded_at_once, and no answer.
+template <bool recorded>
 [[gnu::always_inline]] inline void Target::put_at_once(Peer& peer, ptl_uid_t uid, const wire::Header& header, const std::byte* payload,
-                                                       const PortalEntry& portal, ListEntry& entry, uint64_t source, EventQueue* queue,
-                                                       bool early) {
-  const uint64_t offset = std::min(header.remote_offset, entry.length);
-  const uint64_t mlength = std::min(header.rlength, entry.length - offset);
-  const uint32_t options = entry.options;
-  Interface& ni = core_.interface_of(entry);
-  std::byte* const start = start_in(entry, offset);
-  if (mlength) copy_data(start, payload, mlength);
+                                                       ListEntry& entry, uint64_t source, EventQueue* queue, bool early) {
+  const uint32_t options = recorded ? kRecorded : entry.options;
+  const Range range = range_in(entry, header.remote_offset, header.rlength);
+  std::byte* const start = Memory::beyond(entry.memory.base, range.offset);
+  if (range.mlength) copy_data(start, payload, range.mlength);
   core_.posted = true;
-  if (options & PTL_ME_EVENT_CT_COMM) {
-    Reports::note_length(entry, header.rlength);
-    reports_.count(entry.ct, options & PTL_ME_EVENT_CT_BYTES ? mlength : 1, 0);
-  }
-  if (options & PTLX_ME_RECORD) {
-    Reports::write_record(ni, entry, header, source, mlength, early, PTL_NI_OK);
-  } else if (!(options & (PTL_ME_EVENT_COMM_DISABLE | PTL_ME_EVENT_SUCCESS_DISABLE))) {
-    if (queue) {
-      ptl_event_t event = Reports::arrival_event(ni, header, source, start, mlength);
-      event.user_ptr = entry.user_ptr;
-      event.uid = uid;
-      event.type = PTL_EVENT_PUT;
-      event.ptl_list = early ? PTL_OVERFLOW_LIST : PTL_PRIORITY_LIST;
-      event.ni_fail_type = PTL_NI_OK;
-      queue->post(event);
-    } else if (portal.eq != PTL_EQ_NONE) {
-      ++core_.stats.stale_events;
-    }
-  }
+  reports_.tell_delivered({header, entry, options, source, start, range.mlength, uid, PTL_EVENT_PUT, early, PTL_NI_OK}, queue);
   if (options & PTL_ME_USE_ONCE) {
     assert(!entry.on_list && !entry.linked() && entry.moving == 0);
     if (!(options & PTL_ME_EVENT_UNLINK_DISABLE)) reports_.entry_event(entry, PTL_EVENT_AUTO_UNLINK);
     if (entry.recurs) entry.parked = true;
-    else core_.release_live(ni, entry);
+    else core_.release(entry);
   }
-  if (header.token == 0) return;
-  wire::Header answer{};
-  const unsigned flags = (early ? wire::kOverflow : 0u) | wire::scheduled_answer(header);
-  answer.set_kind(wire::Kind::ack, header.flags & wire::kAckMask ? flags : flags | wire::kSourceRead);
-  answer.token = header.token;
-  answer.rlength = mlength;
-  answer.remote_offset = offset;
-  peers_.send(peer, answer, nullptr, 0);
+  if (!recorded && header.token != 0) peers_.send(peer, acknowledgement(header, range, early), nullptr, 0);
 }
 
 void Target::request(Link& from, const wire::Header& header, const std::byte* payload) {
@@ -160,7 +150,7 @@ void Target::request(Link& from, const wire::Header& header, const std::byte* pa
   if (simple && header.token == 0 && is_recorded_at_once(*entry)) [[likely]] {
     portal->priority.unlink(*entry);
     entry->on_list = false;
-    record(ni, header, payload, *entry, source, false);
+    put_at_once<true>(peer, from.uid, header, payload, *entry, source, nullptr, false);
   } else if (simple && holds_silently(*entry) && !is_full(ni)) {
     hold(peer, header, payload, *portal, *entry, source);
   } else {
@@ -174,19 +164,6 @@ void Target::hold(Peer& peer, const wire::Header& header, const std::byte* paylo
                   uint64_t source) {
   unexpected_.keep(peer, header, payload, portal, source);
   if (entry.options & PTL_ME_EVENT_CT_COMM) reports_.count(entry.ct, 1, 0);
-}
-
-// The whole way of a message that an entry with PTLX_ME_RECORD, which is on no list, takes, and nobody else hears of.
-[[gnu::always_inline]] inline void Target::record(Interface& ni, const wire::Header& header, const std::byte* payload, ListEntry& entry,
-                                                  uint64_t source, bool early) {
-  const uint64_t offset = std::min(header.remote_offset, entry.length);
-  const uint64_t mlength = std::min(header.rlength, entry.length - offset);
-  if (mlength) copy_data(start_in(entry, offset), payload, mlength);
-  core_.posted = true;
-  Reports::write_record(ni, entry, header, source, mlength, early, PTL_NI_OK);
-  assert(!entry.on_list && !entry.linked() && entry.moving == 0 && entry.headers == 0);
-  if (entry.recurs) entry.parked = true;
-  else core_.release_live(ni, entry);
 }
 
 // May the message have the entry?
@@ -224,7 +201,7 @@ void Target::matched(Link& from, const wire::Header& header, const std::byte* pa
     portal.priority.unlink(entry);
     entry.on_list = false;
   }
-  put_at_once(peer, from.uid, header, payload, portal, entry, source, queue, false);
+  put_at_once<false>(peer, from.uid, header, payload, entry, source, queue, false);
 }
 
 // Matched, and every permission given. `events`: the most that it will post here, where flow control asks.
@@ -281,9 +258,9 @@ void Target::refuse(Peer& peer, const wire::Header& header, ptl_ni_fail_t why) {
 void Target::place(Delivery& delivery) {
   ListEntry& entry = *delivery.entry;
   const bool managed = entry.options & PTL_ME_MANAGE_LOCAL;
-  delivery.offset = managed ? entry.local_offset : delivery.header.remote_offset;
-  if (delivery.offset > entry.length) delivery.offset = entry.length;
-  delivery.mlength = std::min<uint64_t>(delivery.header.rlength, entry.length - delivery.offset);
+  const Range range = range_in(entry, managed ? entry.local_offset : delivery.header.remote_offset, delivery.header.rlength);
+  delivery.offset = range.offset;
+  delivery.mlength = range.mlength;
   if (managed) entry.local_offset += delivery.mlength;
   assert(delivery.offset <= entry.length && delivery.mlength <= entry.length - delivery.offset && entry.local_offset <= entry.length);
   if ((entry.options & PTL_ME_USE_ONCE) || (managed && entry.min_free != 0 && entry.length - entry.local_offset < entry.min_free))
@@ -413,22 +390,18 @@ void Target::acknowledge(const Delivery& delivery, ptl_ni_fail_t fail) {
   const wire::Header& header = delivery.header;
   if (header.token == 0) return;
   const bool reply = is_answered_by_reply(header.kind);
-  wire::Header answer{};
-  answer.kind = reply ? wire::Kind::reply : wire::Kind::ack;
-  answer.flags = static_cast<uint8_t>((delivery.overflow ? wire::kOverflow : 0u) | wire::scheduled_answer(header));
+  wire::Header answer = acknowledgement(header, {delivery.offset, delivery.mlength}, delivery.overflow);
   answer.op = fail;
-  answer.token = header.token;
-  answer.rlength = delivery.mlength;
-  answer.remote_offset = delivery.offset;
   size_t size = 0;
   if (reply) {
+    answer.kind = wire::Kind::reply;
+    answer.flags &= static_cast<uint8_t>(~wire::kSourceRead);
     // What move_data read or fetched lies in the scratch buffer; bulk data has gone before.
     const bool moved =
         (header.flags & wire::kBulk) && (header.kind != wire::Kind::get || delivery.mlength > delivery.peer->transport->limits().eager);
     size = moved || fail != PTL_NI_OK ? 0 : delivery.mlength;
-  } else if ((header.flags & wire::kAckMask) == 0) {
-    answer.flags |= wire::kSourceRead;
-    if (fail == PTL_NI_SEGV) answer.op = PTL_NI_OK;  // the source is free; what became of the message was not asked
+  } else if ((header.flags & wire::kAckMask) == 0 && fail == PTL_NI_SEGV) {
+    answer.op = PTL_NI_OK;  // the source is free; what became of the message was not asked
   }
   assert(size <= scratch_.size());
   peers_.send(*delivery.peer, answer, scratch_.data(), size);
@@ -460,10 +433,10 @@ bool Target::satisfy(ListEntry& entry, PortalEntry& portal) {
     if (once && kept->held && wire::is_put_with_data(kept->header) && needs_no_account(entry)) [[likely]] {
       Peer& peer = *kept->peer;
       if (kept->header.token == 0 && is_recorded_at_once(entry))
-        record(core_.interface_of(entry), kept->header, kept->data(), entry, kept->source, true);
+        put_at_once<true>(peer, 0, kept->header, kept->data(), entry, kept->source, nullptr, true);
       else
-        put_at_once(peer, peer.link ? peer.link->uid : core_.uid, kept->header, kept->data(), portal, entry, kept->source,
-                    table_.limiting_queue(portal), true);
+        put_at_once<false>(peer, peer.link ? peer.link->uid : core_.uid, kept->header, kept->data(), entry, kept->source,
+                           table_.limiting_queue(portal), true);
       unexpected_.forget(*kept);
       return true;
     }

@@ -57,12 +57,12 @@ class Target {
   const Bulk& bulk() const { return bulk_; }
 
  private:
-  void record(Interface& ni, const wire::Header& header, const std::byte* payload, ListEntry& entry, uint64_t source, bool early);
   static bool is_full(const Interface& ni);
   void hold(Peer& peer, const wire::Header& header, const std::byte* payload, PortalEntry& portal, const ListEntry& entry, uint64_t source);
   [[gnu::noinline]] void matched(Link& from, const wire::Header& header, const std::byte* payload, ListEntry& entry, uint64_t source);
-  void put_at_once(Peer& peer, ptl_uid_t uid, const wire::Header& header, const std::byte* payload, const PortalEntry& portal,
-                   ListEntry& entry, uint64_t source, EventQueue* queue, bool early);
+  template <bool recorded>
+  void put_at_once(Peer& peer, ptl_uid_t uid, const wire::Header& header, const std::byte* payload, ListEntry& entry, uint64_t source,
+                   EventQueue* queue, bool early);
   [[gnu::noinline]] void receive(Peer& peer, const wire::Header& header, const std::byte* payload, PortalEntry& portal, ListEntry& entry,
                                  uint64_t source, uint32_t events);
   [[gnu::noinline]] void drop(Interface& ni, Peer& peer, const wire::Header& header, ptl_sr_index_t status, ptl_ni_fail_t why);
