@@ -223,13 +223,16 @@ namespace {
   copy(&wire::Header::token);
 }
 
-void fill_record(std::byte* record, const wire::Header& header, uint32_t source, std::span<const iovec> payload) {
-  fill_header(record, header, source);
-  std::byte* data = header.payload_size <= wire::kInlinePayload ? reinterpret_cast<wire::Header*>(record)->inline_payload : record + kLine;
+// Where the data of a record lie.
+std::byte* data_of(std::byte* record, uint64_t lines) {
+  return lines == 1 ? reinterpret_cast<wire::Header*>(record)->inline_payload : record + kLine;
+}
+
+void fill_data(std::byte* to, std::span<const iovec> payload) {
   for (const iovec& part : payload) {
     if (part.iov_len == 0) continue;  // its address may be null
-    copy_data(data, part.iov_base, part.iov_len);
-    data += part.iov_len;
+    copy_data(to, part.iov_base, part.iov_len);
+    to += part.iov_len;
   }
 }
 
@@ -259,20 +262,33 @@ void NodeTransport::prefault_next() {
   if (!ahead_->segment || ahead_->dead || !ahead_->box.prefault_next(ahead_lines_)) ahead_ = nullptr;
 }
 
+// The room for a record in our box, with its header; nullptr: there is none now. `lines` is known at compile time for most messages.
+[[gnu::always_inline]] inline std::byte* NodeTransport::begin_in_box(NodeLink& link, const wire::Header& header, uint64_t lines) {
+  std::byte* const record = link.box.reserve(lines);
+  if (record) [[likely]]
+    fill_header(record, header, link.index);
+  return record;
+}
+
+// The end of what begin_in_box has begun: its data are there.
+[[gnu::always_inline]] inline Sent NodeTransport::commit_in_box(NodeLink& link, std::byte* record, uint64_t lines, Urgency urgency) {
+  link.box.publish(record, lines);
+  expect(link, lines);
+  ring(link, urgency);
+  return Sent::done;
+}
+
 Sent NodeTransport::send(Link& to, const wire::Header& header, std::span<const iovec> payload) {
   auto& link = static_cast<NodeLink&>(to);
   // Most messages are one word, or an answer without data, to somebody whose box is ours.
   const bool word = payload.size() == 1 && payload[0].iov_len == wire::kInlinePayload;
   if (!(word || payload.empty()) || header.payload_size > wire::kInlinePayload || !link.box.lines || !link.segment) [[unlikely]]
     return send_any(link, header, payload);
-  std::byte* const record = link.box.reserve(1);
+  std::byte* const record = begin_in_box(link, header, 1);
   if (!record) [[unlikely]]
     return no_room(link);
-  fill_header(record, header, link.index);
-  if (word) std::memcpy(reinterpret_cast<wire::Header*>(record)->inline_payload, payload[0].iov_base, wire::kInlinePayload);
-  link.box.publish(record, 1);
-  ring(link, wire::urgency_of(header));
-  return Sent::done;
+  if (word) std::memcpy(data_of(record, 1), payload[0].iov_base, wire::kInlinePayload);
+  return commit_in_box(link, record, 1, wire::urgency_of(header));
 }
 
 Sent NodeTransport::send_any(NodeLink& link, const wire::Header& header, std::span<const iovec> payload) {
@@ -280,19 +296,18 @@ Sent NodeTransport::send_any(NodeLink& link, const wire::Header& header, std::sp
     return Sent::failed;
   if (header.payload_size == wire::kWhole && !takes_whole(link.box)) return Sent::again;
   const uint64_t lines = lines_for(wire::payload_of(header));
-  if (!link.box.lines && link.box.capacity) open_box(link);
-  if (link.box.lines) {
-    std::byte* const record = link.box.reserve(lines);
+  if (link.box.capacity) {
+    if (!link.box.lines) open_box(link);
+    std::byte* const record = begin_in_box(link, header, lines);
     if (!record) return no_room(link);
-    fill_record(record, header, link.index, payload);
-    link.box.publish(record, lines);
-    expect(link, lines);
-  } else {
-    std::byte* const record = reserve_in_ring(link, lines);
-    if (!record) return no_room(link);
-    fill_record(record, header, link.index, payload);
-    SenderRing::first_word(record).store(static_cast<uint32_t>(lines), std::memory_order_release);
+    fill_data(data_of(record, lines), payload);
+    return commit_in_box(link, record, lines, wire::urgency_of(header));
   }
+  std::byte* const record = reserve_in_ring(link, lines);
+  if (!record) return no_room(link);
+  fill_header(record, header, link.index);
+  fill_data(data_of(record, lines), payload);
+  SenderRing::first_word(record).store(static_cast<uint32_t>(lines), std::memory_order_release);
   ring(link, wire::urgency_of(header));
   return Sent::done;
 }
@@ -308,19 +323,16 @@ std::byte* NodeTransport::begin(Link& to, const wire::Header& header) {
   if (!link.segment || !link.box.capacity) return nullptr;
   if (!link.box.lines) open_box(link);
   link.begun_lines = lines_for(header.payload_size);
-  link.begun = link.box.reserve(link.begun_lines);
+  link.begun = begin_in_box(link, header, link.begun_lines);
   if (!link.begun) return no_room(link), nullptr;
   link.begun_urgency = wire::urgency_of(header);
-  fill_record(link.begun, header, link.index, {});
-  return link.begun_lines == 1 ? reinterpret_cast<wire::Header*>(link.begun)->inline_payload : link.begun + kLine;
+  return data_of(link.begun, link.begun_lines);
 }
 
 void NodeTransport::commit(Link& to) {
   auto& link = static_cast<NodeLink&>(to);
   assert(link.begun && link.begun_lines > 0);
-  link.box.publish(link.begun, link.begun_lines);
-  expect(link, link.begun_lines);
-  ring(link, link.begun_urgency);
+  commit_in_box(link, link.begun, link.begun_lines, link.begun_urgency);
 }
 
 std::byte* NodeTransport::reserve_in_ring(NodeLink& link, uint64_t lines) {
@@ -366,7 +378,7 @@ inline void NodeTransport::arrived(uint32_t source, std::byte* record, uint32_t 
   const auto& header = *reinterpret_cast<const wire::Header*>(record);
   NodeLink* from = sender(source);
   if (from && header.source == source && fits(header, lines)) [[likely]]
-    sink_.arrived(*from, header, lines == 1 ? header.inline_payload : record + kLine);
+    sink_.arrived(*from, header, data_of(record, lines));
   else ++stats_.malformed;
 }
 

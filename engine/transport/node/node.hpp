@@ -128,6 +128,8 @@ class NodeTransport final : public Transport, public InPlace, public StagingArea
   int help();
   bool may_help() const;
   [[gnu::noinline]] Sent send_any(NodeLink& link, const wire::Header& header, std::span<const iovec> payload);
+  std::byte* begin_in_box(NodeLink& link, const wire::Header& header, uint64_t lines);
+  Sent commit_in_box(NodeLink& link, std::byte* record, uint64_t lines, Urgency urgency);
   std::byte* reserve_in_ring(NodeLink& link, uint64_t lines);
   bool ring(NodeLink& link, Urgency urgency = Urgency::small);
   Sent no_room(NodeLink& link);
