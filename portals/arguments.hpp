@@ -124,14 +124,17 @@ inline ptl_size_t iovec_length(const ptl_iovec_t* iov, ptl_size_t count) {
   return total;
 }
 
-// [offset, offset + length) of a descriptor; `argument` names the offset.
-inline Fault local_memory(const Descriptor& descriptor, const char* argument, ptl_size_t offset, ptl_size_t length, Local& out) {
-  constexpr const char* kOutside = "and length reach beyond the end of the memory descriptor";
+inline constexpr const char* kOutside = "and length reach beyond the end of the memory descriptor";
+
+// [offset, offset + length) of a descriptor; `argument` names the offset. `plain`: it has neither PTL_IOVEC nor PTLX_MD_LAYOUT.
+template <bool plain = false>
+[[gnu::always_inline]] inline Fault local_memory(const Descriptor& descriptor, const char* argument, ptl_size_t offset, ptl_size_t length,
+                                                 Local& out) {
   const ptl_md_t& md = descriptor.md;
   out.options = md.options;
   out.eq = md.eq_handle;
   out.ct = md.ct_handle;
-  if ((md.options & PTL_IOVEC) && md.length > 0) {
+  if (!plain && (md.options & PTL_IOVEC) && md.length > 0) {
     const ptl_size_t total = iovec_length(static_cast<const ptl_iovec_t*>(md.start), md.length);
     if (offset > total || length > total - offset) return {argument, kOutside};
     out.base = md.start;
@@ -140,7 +143,7 @@ inline Fault local_memory(const Descriptor& descriptor, const char* argument, pt
     return {};
   }
   out.base = reinterpret_cast<void*>(reinterpret_cast<uintptr_t>(md.start) + offset);
-  if (md.options & PTLX_MD_LAYOUT) [[unlikely]] {
+  if (!plain && (md.options & PTLX_MD_LAYOUT)) [[unlikely]] {
     if (length == 0) return {};
     if (md.length < sizeof(ptlx_layout_t) || offset > md.length - sizeof(ptlx_layout_t))
       return {argument, "reaches beyond the end of the memory descriptor"};

@@ -13,14 +13,26 @@ namespace portunus::api {
 
 namespace {
 
+// PtlStartBundle without their PtlEndBundle, of this thread. Read by every message: without a call for its address.
+#if defined(__GNUC__)
+__attribute__((tls_model("initial-exec")))
+#endif
+thread_local constinit unsigned bundle_depth = 0;
+
 constexpr const char* kNoTarget = "is a rank outside of the map (or PtlSetMap was not called)";
 
-Fault fill_remote(Command& command, Interface& interface, const Remote& remote) {
+[[gnu::always_inline]] inline Fault check_target(const Interface& interface, const Remote& remote) {
   if (interface.logical() && remote.target.rank >= interface.map_size.load(std::memory_order_acquire)) return {"target_id", kNoTarget};
+  return {};
+}
+// An index that no portal table has is the target's to refuse.
+uint16_t portal_of(const Remote& remote) { return static_cast<uint16_t>(std::min<ptl_pt_index_t>(remote.pt_index, 0xffff)); }
+
+Fault fill_remote(Command& command, const Interface& interface, const Remote& remote) {
+  if (Fault fault = check_target(interface, remote)) return fault;
   command.ni = static_cast<uint8_t>(interface.index);
   command.target = remote.target;
-  // An index that no portal table has is the target's to refuse.
-  command.pt_index = static_cast<uint16_t>(std::min<ptl_pt_index_t>(remote.pt_index, 0xffff));
+  command.pt_index = portal_of(remote);
   command.match_bits = remote.match_bits;
   command.remote_offset = remote.offset;
   command.user_ptr = remote.user_ptr;
@@ -28,7 +40,8 @@ Fault fill_remote(Command& command, Interface& interface, const Remote& remote) 
   return {};
 }
 
-Fault check_ack(const Descriptor& descriptor, ptl_ack_req_t ack) {
+[[gnu::always_inline]] inline Fault check_ack(const Descriptor& descriptor, ptl_ack_req_t ack) {
+  if (ack == PTL_NO_ACK_REQ) return {};
   if (ack > PTL_OC_ACK_REQ) return {"ack_req", "is none of PTL_NO_ACK_REQ, PTL_ACK_REQ, PTL_CT_ACK_REQ, PTL_OC_ACK_REQ"};
   if (ack == PTL_ACK_REQ) {
     if (descriptor.md.eq_handle == PTL_EQ_NONE) return {"ack_req", "is PTL_ACK_REQ, and the memory descriptor has no event queue"};
@@ -48,11 +61,17 @@ constexpr Limit kAtomic{&ptl_ni_limits_t::max_atomic_size, "is above max_atomic_
 constexpr Limit kFetch{&ptl_ni_limits_t::max_fetch_atomic_size, "is above max_fetch_atomic_size"};
 
 // The checks that put, atomic, fetch and swap share on their data source.
+template <bool plain>
+[[gnu::always_inline]] inline Fault check_source(Local& source, const Descriptor& descriptor, const char* argument, ptl_size_t offset,
+                                                 ptl_size_t length, const ptl_ni_limits_t& limits, const Limit& limit) {
+  if (Fault fault = local_memory<plain>(descriptor, argument, offset, length, source)) return fault;
+  return length > limits.*limit.member ? Fault{"length", limit.exceeded} : Fault{};
+}
+
 Fault fill_source(Command& command, const Descriptor& descriptor, const char* argument, ptl_size_t offset, ptl_size_t length,
                   const Limit& limit) {
-  if (Fault fault = local_memory(descriptor, argument, offset, length, command.source)) return fault;
   const ptl_ni_limits_t& limits = runtime().interface(descriptor.ni).limits;
-  if (length > limits.*limit.member) return {"length", limit.exceeded};
+  if (Fault fault = check_source<false>(command.source, descriptor, argument, offset, length, limits, limit)) return fault;
   if (length > limits.max_volatile_size) command.source.options &= ~unsigned{PTL_MD_VOLATILE};  // no copy was promised
   command.length = length;
   return {};
@@ -72,6 +91,33 @@ Fault prepare_send(Command& command, ptl_handle_md_t md, ptl_size_t offset, ptl_
 
 constexpr const char* kNotAtomic = "and datatype do not go together in an atomic";
 constexpr const char* kNotSwap = "and datatype do not go together in a swap";
+
+// The short way of most puts: the same checks, and the message leaves without a Command. False: something about this one is unusual, or
+// wrong, which prepare_put finds out; nothing was done.
+[[gnu::always_inline]] inline bool put_at_once(ptl_handle_md_t md_handle, ptl_size_t local_offset, ptl_size_t length, ptl_ack_req_t ack,
+                                               const Remote& remote) {
+  constexpr unsigned kUnusual = PTL_IOVEC | PTLX_MD_LAZY | PTLX_MD_HEADER_FIRST | PTLX_MD_LAYOUT;
+  Runtime& process = runtime();
+  const Descriptor* descriptor = process.objects().descriptors.find(md_handle);
+  if (!descriptor || bundle_depth > 0 || (descriptor->md.options & kUnusual)) return false;
+  const Interface& interface = process.interface(descriptor->ni);
+  Local source;
+  if (check_source<true>(source, *descriptor, "local_offset", local_offset, length, interface.limits, kMessage) ||
+      check_ack(*descriptor, ack) || check_target(interface, remote))
+    return false;
+  if (!process.progress().try_enter()) return false;
+  wire::Header header{};
+  header.set_kind(wire::Kind::put, descriptor->ni | unsigned{ack} << wire::kAckShift);
+  header.pt_index = portal_of(remote);
+  header.match_bits = remote.match_bits;
+  header.hdr_data = remote.hdr_data;
+  header.rlength = length;
+  header.remote_offset = remote.offset;
+  const bool done = process.progress().run_or_leave(
+      [&](Engine& engine) UNDER_BATON { return engine.initiator().put_at_once(header, remote.target, source, remote.user_ptr); });
+  process.progress().leave();
+  return done;
+}
 
 }  // namespace
 
@@ -143,16 +189,10 @@ Fault prepare_swap(Command& command, ptl_handle_md_t get_md, ptl_size_t get_offs
 
 namespace {
 
-// PtlStartBundle without their PtlEndBundle, of this thread. Read by every message: without a call for its address.
-#if defined(__GNUC__)
-__attribute__((tls_model("initial-exec")))
-#endif
-thread_local constinit unsigned bundle_depth = 0;
-
 // Returns when half of what is held back for targets that do not take it has gone, so that whoever only sends cannot use up the memory.
 // Messages of a bundle go at its end, and a condition of a wait must not wait: neither is held up here.
 [[gnu::cold, gnu::noinline]] void wait_for_room(const Engine& engine) {
-  if (bundle_depth > 0 || thread_state.waits) return;
+  if (api::bundle_depth > 0 || thread_state.waits) return;
   api::progress().wait([&] { return !engine.overfull(); }, -1);
 }
 inline void wait_while_overfull() {
@@ -161,44 +201,10 @@ inline void wait_while_overfull() {
 }
 
 void hand_over(Command& command) {
-  if (bundle_depth > 0) [[unlikely]]
+  if (api::bundle_depth > 0) [[unlikely]]
     command.source.options |= PTLX_MD_LAZY;
   api::progress().submit(command);
   wait_while_overfull();
-}
-
-// The short way of most messages. False: something about this one is unusual, or wrong, which prepare_put finds out; nothing was done.
-[[gnu::always_inline]] inline bool put_at_once(ptl_handle_md_t md_handle, ptl_size_t local_offset, ptl_size_t length, ptl_ack_req_t ack,
-                                               const api::Remote& remote) {
-  constexpr unsigned kUnusual = PTL_IOVEC | PTLX_MD_LAZY | PTLX_MD_HEADER_FIRST | PTLX_MD_LAYOUT;
-  Runtime& process = api::runtime();
-  const Descriptor* descriptor = process.objects().descriptors.find(md_handle);
-  if (!descriptor || bundle_depth > 0) return false;
-  const ptl_md_t& md = descriptor->md;
-  const Interface& interface = process.interface(descriptor->ni);
-  const ptl_ni_limits_t& limits = interface.limits;
-  if ((md.options & kUnusual) || local_offset > md.length || length > md.length - local_offset || length > limits.max_msg_size ||
-      remote.pt_index > 0xffff || (interface.logical() && remote.target.rank >= interface.map_size.load(std::memory_order_acquire)) ||
-      (ack != PTL_NO_ACK_REQ && !(ack == PTL_ACK_REQ ? md.eq_handle != PTL_EQ_NONE && !(md.options & PTL_MD_UNRELIABLE)
-                                                     : ack == PTL_CT_ACK_REQ && md.ct_handle != PTL_CT_NONE)))
-    return false;
-  if (!process.progress().try_enter()) return false;
-  wire::Header header{};
-  header.set_kind(wire::Kind::put, descriptor->ni | unsigned{ack} << wire::kAckShift);
-  header.pt_index = static_cast<uint16_t>(remote.pt_index);
-  header.match_bits = remote.match_bits;
-  header.hdr_data = remote.hdr_data;
-  header.rlength = length;
-  header.remote_offset = remote.offset;
-  Local source;
-  source.base = reinterpret_cast<void*>(reinterpret_cast<uintptr_t>(md.start) + local_offset);
-  source.options = md.options;
-  source.eq = md.eq_handle;
-  source.ct = md.ct_handle;
-  const bool done = process.progress().run_or_leave(
-      [&](Engine& engine) UNDER_BATON { return engine.initiator().put_at_once(header, remote.target, source, remote.user_ptr); });
-  process.progress().leave();
-  return done;
 }
 
 }  // namespace
@@ -209,7 +215,7 @@ int PtlPut(ptl_handle_md_t md_handle, ptl_size_t local_offset, ptl_size_t length
            ptl_pt_index_t pt_index, ptl_match_bits_t match_bits, ptl_size_t remote_offset, void* user_ptr, ptl_hdr_data_t hdr_data) try {
   if (!api::initialized()) return PTL_NO_INIT;
   const api::Remote remote{target_id, pt_index, match_bits, remote_offset, user_ptr, hdr_data};
-  if (put_at_once(md_handle, local_offset, length, ack_req, remote)) return PTL_OK;
+  if (api::put_at_once(md_handle, local_offset, length, ack_req, remote)) return PTL_OK;
   Command command;
   const api::Fault fault = api::prepare_put(command, md_handle, local_offset, length, ack_req, remote);
   if (fault) return api::refuse(__func__, fault);
@@ -281,7 +287,7 @@ PTL_BARRIER
 int PtlStartBundle(ptl_handle_ni_t ni_handle) try {
   if (!api::initialized()) return PTL_NO_INIT;
   if (!api::find_interface(ni_handle)) return api::refuse(__func__, api::bad_interface(ni_handle));
-  ++bundle_depth;
+  ++api::bundle_depth;
   return PTL_OK;
 }
 PTL_BARRIER
@@ -289,7 +295,7 @@ PTL_BARRIER
 int PtlEndBundle(ptl_handle_ni_t ni_handle) try {
   if (!api::initialized()) return PTL_NO_INIT;
   if (!api::find_interface(ni_handle)) return api::refuse(__func__, api::bad_interface(ni_handle));
-  if (bundle_depth == 0 || --bundle_depth > 0) return PTL_OK;
+  if (api::bundle_depth == 0 || --api::bundle_depth > 0) return PTL_OK;
   const int code = api::progress().locked([](Engine& engine) UNDER_BATON {
     engine.peers().flush();
     return static_cast<int>(PTL_OK);
