@@ -229,20 +229,17 @@ void continue_prefetches() {
   if (!library.deliveries.empty()) poll_deliveries();
 }
 
-// The owner of a declared view, asked by nobody and with no reader to be served: the steps of write, serve and served at once.
+// The owner of a declared view, asked by nobody and with no reader to tell, has it after the first step.
 bool goes_again(View& view, Vdcx_mode mode) {
   if (mode != VDCX_WRITE || !view.used || !view.declared || view.stream || view.pending || view.held || view.reads || library.detected)
     return false;
   Site site{view};
-  Word word = site.mine();
-  if (!word.may_go_again() || site.any_reader() || !site.exchange_mine(word, word.again())) return false;
+  const Request next = go_again(site, {At::write, 0, 0});
+  if (next.at == At::write || next.at == At::queue) return false;
   view.mode = mode;
-  if (site.any_reader()) {  // he came in between
-    view.request = {At::serve, 0, 0};
-    view.pending = true;
-    return false;
-  }
-  view.request = {At::held, 0, 0};
+  view.request = next;
+  view.pending = !next.ended();  // a reader came in between: acquire goes on there
+  if (view.pending) return false;
   ++library.counters.write_acquires;
   ++library.counters.again;
   take(view);

@@ -20,9 +20,9 @@
 //   Word look(q); Word announce(q): sets `next`; unsigned swap_tail(), unsigned tail(): process + 1 or 0;
 //   unsigned hint(): a process that may be the last in the queue, and 1, or 0; void wrong_hint(): it was not;
 //   void expect(): no word from others yet; Notice notice(): has there been one; void tell(q, push);
-//   void ask(q), bool take_back(q): the own bit at q; void tell_readers(): moves the bits to those served, tells them;
-//   bool served(): nobody is being served; void thank(q): the own copy from q is made;
-//   Copied copy(q); void done_with_tail_of_none(): nobody has written yet.
+//   void ask(q), bool take_back(q): the own bit at q; void tell_readers(): moves the bits to those served, tells them; bool any_reader():
+//   is there one; bool served(): nobody is being served; void thank(q): the own copy from q is made; Copied copy(q); void
+//   done_with_tail_of_none(): nobody has written yet.
 //
 // Thread: one at a time for each view and process. Invariants: one request per view and process at a time.
 #pragma once
@@ -36,6 +36,7 @@ namespace portunus::views {
 
 enum class At : uint8_t {
   write,
+  queue,
   serve,
   served,
   swap,
@@ -69,6 +70,17 @@ struct Request {
   bool operator==(const Request&) const = default;
 };
 
+// The first step of a write: an owner that nobody has asked goes again, and ends there if it has no reader to tell; At::queue: nothing was
+// done, and others have to be asked. Inlined: an owner that writes again and again does nothing else.
+template <class Site>
+[[gnu::always_inline]] inline Request go_again(Site& site, Request r) {
+  if (Site::kWaitsForReaders && !site.served()) return r;
+  auto word = site.mine();
+  while (word.may_go_again())
+    if (site.exchange_mine(word, word.again(Site::kNewEpochs))) return {site.any_reader() ? At::serve : At::held, r.other, 0};
+  return {At::queue, r.other, 0};
+}
+
 template <class Site>
 Request step(Site& site, Request r) {
   using W = typename Site::Word;
@@ -78,11 +90,12 @@ Request step(Site& site, Request r) {
     return Request{At::reading, r.other, 0};
   };
   switch (r.at) {
-    case At::write: {
-      if (Site::kWaitsForReaders && !site.served()) return r;
-      W word = site.mine();
-      while (word.may_go_again())
-        if (site.exchange_mine(word, word.again(Site::kNewEpochs))) return here(At::serve);
+    case At::write:
+      r = go_again(site, r);
+      if (r.at != At::queue) return r;
+      [[fallthrough]];
+    case At::queue: {
+      const W word = site.mine();
       if (word.lost()) return here(At::lost);
       site.expect();
       site.store_mine(word.waiting());

@@ -84,7 +84,7 @@ void Site::take_readers(bool lost) {
 }
 
 // A reader that died copies no more.
-bool Site::served() {
+bool Site::all_served() {
   bool all = true;
   for (unsigned first = 0; first < static_cast<unsigned>(library.n); first += 32) {
     auto word = own(*reinterpret_cast<uint64_t*>(library.own_block + library.layout.bit_word(view.id, first)));

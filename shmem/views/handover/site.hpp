@@ -81,7 +81,8 @@ struct Site {
     if (any_reader()) take_readers(false);
   }
   void take_readers(bool lost);
-  bool served();
+  bool served() { return !any_reader() || all_served(); }
+  bool all_served();
   void thank(unsigned q) {
     net().fetch_and(static_cast<int>(q), library.layout.bit_word(view.id, me()), ~(uint64_t{1} << (32 + me() % 32)));
     net().ring(static_cast<int>(q));

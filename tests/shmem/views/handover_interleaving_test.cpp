@@ -110,6 +110,7 @@ struct Simulated : Rules {
       if (world.of[q].bits.compare_exchange(bits, bits & ~(1u << me_))) return true;
     return false;
   }
+  bool any_reader() { return my().bits.load() != 0; }
   void tell_readers() {
     constexpr uint32_t kAsked = (1u << kServed) - 1;
     uint32_t bits = my().bits.load();
