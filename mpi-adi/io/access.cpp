@@ -14,7 +14,7 @@ constexpr int64_t kShortRun = 16384;    // runs that are cheaper to store than t
 constexpr int64_t kSmallGap = 4096;     // reading it costs less than another call
 constexpr int64_t kSparse = 64;         // one byte of so many: not worth having room for all of them
 constexpr int64_t kMapped = 256 << 20;  // of the file, mapped at a time
-constexpr int64_t kSoon = 32 * 1024;
+constexpr const char* kBeyond = "the access lies beyond what a file can hold";
 constexpr int64_t kCached = 512 * 1024;  // read at once: what is taken from it is still in the cache then
 
 // One run of the file, with memory in pieces.
@@ -206,8 +206,7 @@ class RangeLock {
 void carry_out(Access& access, Prefer prefer) {
   File& file = *access.file;
   Placed placed;
-  if (!access.view->tiling.range(access.from, access.bytes, placed))
-    access.fail(MPI_ERR_ARG, "the access lies beyond what a file can hold");
+  if (!access.view->tiling.range(access.from, access.bytes, placed)) access.fail(MPI_ERR_ARG, kBeyond);
   if (access.result.error != MPI_SUCCESS) return;
   const RangeLock lock(file, placed, access.writes);
   Moved moved{0, lock.error};
@@ -216,23 +215,26 @@ void carry_out(Access& access, Prefer prefer) {
   access.result.bytes = moved.bytes;
 }
 
-bool carry_out_soon(Access& access) {
-  if (access.result.error != MPI_SUCCESS) return true;
-  const Tiling& tiling = access.view->tiling;
-  if (!tiling.is_dense() || !access.view->representation->is_native() || access.file->atomic.load(std::memory_order_relaxed)) return false;
-  std::byte* run = access.memory.run();
-  Placed placed;
-  if (access.bytes == 0) return true;
-  if (run == nullptr || !tiling.range(access.from, access.bytes, placed)) return false;
-  if (access.writes) {
-    if (access.bytes > kSoon) return false;
-    carry_out(access);
+bool carry_out_run(Access& access, bool soon) {
+  if (access.result.error != MPI_SUCCESS || access.bytes == 0) return true;
+  if (!access.is_run) return false;
+  const File& file = *access.file;
+  int64_t at, end;
+  if (__builtin_add_overflow(access.from, access.first, &at) || __builtin_add_overflow(at, access.bytes, &end)) {
+    access.fail(MPI_ERR_ARG, kBeyond);
     return true;
   }
-  constexpr int64_t kMostCached = 256 * 1024;  // as the caller copies it
-  if (access.bytes > kMostCached || !access.file->posix.read_cached(placed.first(), run, access.bytes)) return false;
-  access.result.bytes = access.bytes;
+  std::byte* const run = static_cast<std::byte*>(access.buf) + access.type->layout.offset;
+  constexpr int64_t kMostWritten = 32 * 1024, kMostCached = 256 * 1024;  // soon: as the caller copies it
+  if (soon && access.bytes > (access.writes ? kMostWritten : kMostCached)) return false;
+  if (soon && !access.writes) {
+    if (!file.posix.read_cached(at, run, access.bytes)) return false;
+    access.result.bytes = access.bytes;
+    return true;
+  }
+  const Moved moved = access.writes ? file.posix.write(at, run, access.bytes) : file.posix.read(at, run, access.bytes);
+  if (moved.error != 0) access.fail(class_of_errno(moved.error), "the system says", moved.error);
+  access.result.bytes = moved.bytes;
   return true;
 }
-
 }  // namespace portunus::mpi::io

@@ -31,10 +31,14 @@ struct Result {
 
 struct Access {
   File* file = nullptr;
-  std::shared_ptr<const View> view;
+  std::shared_ptr<const View> view;  // null where a run is carried out within its call
   bool writes = false;
+  bool is_run = false;  // one run of memory from or to one of the file, at `first` + `from`, in this machine's representation, not atomic
+  int64_t first = 0;
+  int64_t etype_size = 1;  // of the view
   void* buf = nullptr;
   Datatype* type = nullptr;
+  bool kept = false;  // the type is held
   MPI_Count count = 0;
   int64_t from = 0;   // position in the view, bytes
   int64_t bytes = 0;  // in the file
@@ -44,15 +48,23 @@ struct Access {
 
   Access() = default;
   ~Access() {
-    if (type) release(type);
+    if (kept) release(type);
+  }
+  // The caller returns before it is carried out: its user may free the type meanwhile.
+  void keep_type() {
+    if (type && !kept) retain(type), kept = true;
   }
   Access(Access&& other) noexcept { *this = std::move(other); }
   Access& operator=(Access&& other) noexcept {
     std::swap(file, other.file);
     std::swap(view, other.view);
     std::swap(writes, other.writes);
+    std::swap(is_run, other.is_run);
+    std::swap(first, other.first);
+    std::swap(etype_size, other.etype_size);
     std::swap(buf, other.buf);
     std::swap(type, other.type);
+    std::swap(kept, other.kept);
     std::swap(count, other.count);
     std::swap(from, other.from);
     std::swap(bytes, other.bytes);
@@ -81,7 +93,7 @@ void copy(const Memory& from, int64_t from_byte, const Memory& to, int64_t to_by
 
 // All of it, by this process alone; under a lock in atomic mode.
 void carry_out(Access& access, Prefer prefer = Prefer::what_fits);
-// At once, if that will not take long; false: not done.
-bool carry_out_soon(Access& access);
+// The same of a run, as most accesses of most programs are; false: it is none, nothing was done. `soon`: only if it will not take long.
+bool carry_out_run(Access& access, bool soon = false);
 
 }  // namespace portunus::mpi::io

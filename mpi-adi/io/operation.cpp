@@ -41,42 +41,50 @@ int fault_of(const Kind& kind, const File& file, const Given& given, const Datat
   return MPI_SUCCESS;
 }
 
-// Makes the access, but for where it begins, which `units` says how to advance: elementary types.
-void prepare(const Kind& kind, File& file, const Given& given, Access& access, int64_t& units) {
+// Makes the access, but for where it begins, which `units` says how to advance: elementary types. `lasts`: it may be carried out after the
+// call, or by several ranks.
+inline void prepare(const Kind& kind, File& file, const Given& given, bool lasts, Access& access, int64_t& units) {
   units = 0;
   access.file = &file;
   access.writes = kind.writes;
   access.buf = given.buf;
   access.count = given.count;
-  {
-    std::lock_guard lock(file.mutex);
-    access.view = file.view;
-  }
   Datatype* type = find_type(given.datatype);
+  std::unique_lock lock(file.mutex);
+  const View& view = *file.view;
   const char* cause;
-  if (int error = fault_of(kind, file, given, type, *access.view, cause)) return access.fail(error, cause);
-  access.type = retain(type);
-  const View& view = *access.view;
+  const int error = fault_of(kind, file, given, type, view, cause);
+  const bool native = view.representation->is_native();
+  access.is_run = error == MPI_SUCCESS && native && view.tiling.is_dense() && is_one_run(*type, given.count) &&
+                  !file.atomic.load(std::memory_order_relaxed);
+  access.first = access.is_run ? view.tiling.displacement + view.tiling.tile.offset : 0;
+  access.etype_size = view.etype_size;
+  if (lasts || !access.is_run) access.view = file.view;
+  lock.unlock();  // a run needs the view no more
+  if (error != MPI_SUCCESS) return access.fail(error, cause);
+  access.type = type;
   FileType in_file;
   int64_t each = type->size;
-  if (!view.representation->is_native()) {
-    if (int error = view.representation->describe(*type, in_file))
-      return access.fail(error, "the data representation's function for extents failed");
+  if (!native) {
+    if (int failed = access.view->representation->describe(*type, in_file))
+      return access.fail(failed, "the data representation's function for extents failed");
     each = in_file.size;
   }
   if (__builtin_mul_overflow(each, given.count, &access.bytes)) return access.fail(MPI_ERR_COUNT, "the count is too large");
-  if (access.bytes % view.etype_size != 0) return access.fail(MPI_ERR_ARG, "the data are no whole number of the view's elementary types");
-  units = access.bytes / view.etype_size;
+  const int64_t whole = access.bytes / access.etype_size;
+  if (whole * access.etype_size != access.bytes)
+    return access.fail(MPI_ERR_ARG, "the data are no whole number of the view's elementary types");
+  units = whole;
 }
 
 void begin_at(Access& access, int64_t position) {
   if (access.result.error != MPI_SUCCESS) return;
-  if (position < 0 || __builtin_mul_overflow(position, access.view->etype_size, &access.from))
+  if (position < 0 || __builtin_mul_overflow(position, access.etype_size, &access.from))
     access.fail(MPI_ERR_ARG, "the offset is negative, or too large");
 }
 
 // The place where it begins, for all but ordered ones; pointers move at once.
-void find_place(const Kind& kind, File& file, const Given& given, int64_t units, Access& access) {
+inline void find_place(const Kind& kind, File& file, const Given& given, int64_t units, Access& access) {
   if (access.result.error != MPI_SUCCESS || kind.where == Where::ordered) return;
   int64_t position = given.offset;
   if (kind.where == Where::individual) {
@@ -165,12 +173,13 @@ int post(const Kind& kind, File& file, Access&& access, int64_t units, MPI_Reque
   request->attached = operation;
   request->special = true;
   *handle = handle_of(request);
-  if (!kind.together && carry_out_soon(access)) {
+  if (!kind.together && carry_out_run(access, true)) {
     operation->result = access.result;
     request->state.store(State::done, std::memory_order_release);
     return MPI_SUCCESS;
   }
   operation->access = std::move(access);
+  operation->access.keep_type();
   operation->units = units;
   file.begin();
   const auto task = [kind, request, operation] {
@@ -182,49 +191,6 @@ int post(const Kind& kind, File& file, Access&& access, int64_t units, MPI_Reque
 }
 
 // Wrong arguments of one rank's collective are told to the others; of independent ones nothing is begun.
-// One run of memory from or to one run of the file, in this machine's representation: most calls of most programs. False: it is not so
-// plain, or something is wrong; nothing was done.
-bool move_run(const Kind& kind, File& file, const Given& given, MPI_Status* status, Result& result) {
-  const Datatype* type = find_type(given.datatype);
-  if (kind.where == Where::ordered || type == nullptr || !type->committed || !is_count(given.count)) return false;
-  int64_t bytes, position = given.offset, units, first, offset, end;
-  if (!is_one_run(*type, given.count) || __builtin_mul_overflow(type->size, given.count, &bytes) || bytes == 0 || given.buf == nullptr)
-    return false;
-  if (!(kind.writes ? file.writable() : file.readable()) || file.atomic.load(std::memory_order_relaxed)) return false;
-  if (file.sequential() && kind.where != Where::shared) return false;
-  if (kind.together) {
-    if (file.split != Split::none || !each_goes_alone(file, kind.writes)) return false;
-    file.collectives.drain();
-  }
-  int64_t each;
-  {
-    std::lock_guard lock(file.mutex);
-    const View& view = *file.view;
-    each = view.etype_size;
-    if (!view.tiling.is_dense() || !view.representation->is_native() || bytes % each != 0) return false;
-    units = bytes / each;
-    first = view.tiling.displacement + view.tiling.tile.offset;
-    if (kind.where == Where::individual) position = file.position;
-    if (position < 0 || __builtin_mul_overflow(position, each, &offset) || __builtin_add_overflow(offset, first, &offset) ||
-        __builtin_add_overflow(offset, bytes, &end))
-      return false;
-    if (kind.where == Where::individual) file.position = position + units;
-  }
-  if (kind.where == Where::shared) {
-    if (int error = advance_shared(file, units, position)) result.error = error, result.cause = kNoPointer;
-    else if (__builtin_mul_overflow(position, each, &offset) || __builtin_add_overflow(offset, first, &offset))
-      result.error = MPI_ERR_ARG, result.cause = "the shared pointer is too large";
-  }
-  std::byte* run = static_cast<std::byte*>(given.buf) + type->layout.offset;
-  if (result.error == MPI_SUCCESS) {
-    const Moved moved = kind.writes ? file.posix.write(offset, run, bytes) : file.posix.read(offset, run, bytes);
-    result.bytes = moved.bytes;
-    if (moved.error != 0) result = {moved.bytes, class_of_errno(moved.error), moved.error, "the system says"};
-  }
-  set_result(status, result);
-  return true;
-}
-
 bool ends_here(const Kind& kind, const Access& access) { return access.result.error != MPI_SUCCESS && !kind.together; }
 
 const char* unsplit(const Kind& kind) { return kind.function; }
@@ -234,16 +200,18 @@ const char* unsplit(const Kind& kind) { return kind.function; }
 int move(const Kind& kind, MPI_File fh, const Given& given, MPI_Status* status) {
   File* file;
   if (int error = check(kind.function, fh, file)) return error;
-  if (Result result; move_run(kind, *file, given, status, result)) return raise_result(kind.function, file, result);
   Access access;
   int64_t units;
-  prepare(kind, *file, given, access, units);
+  const bool alone = kind.where != Where::ordered && (!kind.together || each_goes_alone(*file, kind.writes));
+  prepare(kind, *file, given, !alone, access, units);
   find_place(kind, *file, given, units, access);
   if (!ends_here(kind, access)) {
-    convert(access);
     if (kind.together) file->collectives.drain();
-    if (!ends_here(kind, access)) carry_out(kind, units, access);
-    finish(access);
+    if (!alone || !carry_out_run(access)) {
+      convert(access);
+      if (!ends_here(kind, access)) carry_out(kind, units, access);
+      finish(access);
+    }
   }
   set_result(status, access.result);
   return raise_result(kind.function, file, access.result);
@@ -256,7 +224,7 @@ int begin_move(const Kind& kind, MPI_File fh, const Given& given, MPI_Request* r
   *request = MPI_REQUEST_NULL;
   Access access;
   int64_t units;
-  prepare(kind, *file, given, access, units);
+  prepare(kind, *file, given, true, access, units);
   find_place(kind, *file, given, units, access);
   if (!ends_here(kind, access)) convert(access);
   if (ends_here(kind, access)) return raise_result(kind.function, file, access.result);
@@ -269,7 +237,7 @@ int begin_split(const Kind& kind, MPI_File fh, const Given& given) {
   if (file->split != Split::none) return raise(kind.function, *file, MPI_ERR_IO, "another collective that was begun is not ended");
   Access access;
   int64_t units;
-  prepare(kind, *file, given, access, units);
+  prepare(kind, *file, given, true, access, units);
   find_place(kind, *file, given, units, access);
   convert(access);
   const Result known = access.result;
