@@ -95,8 +95,10 @@ class BasicDoorbell {
     return tell(seen, Sleeper::engine, wake), true;
   }
 
-  // Owner: announces a sleeper. The caller then looks for messages and sleeps on the returned word, or disarms.
-  uint32_t arm(Sleeper sleeper) {
+  // Owner: announces a sleeper. The caller then looks for messages and sleeps on the returned word, or disarms. `say_more()` may announce
+  // it in other words, too, before the fence; true: their writers fence nothing.
+  template <class SayMore>
+  uint32_t arm(Sleeper sleeper, SayMore&& say_more) {
     uint32_t word = word_.load();
     uint32_t armed;
     bool first = true;
@@ -104,9 +106,12 @@ class BasicDoorbell {
       Memory::repeat(std::exchange(first, false));
       armed = (word | bit_of(sleeper)) + kStep;
     } while (!word_.compare_exchange(word, armed));
-    if ((word & (kFenceless | kWaiters | kEngine)) == kFenceless) Memory::heavy_fence(Guard::arm_heavy_fence);
+    if (say_more() || (word & (kFenceless | kWaiters | kEngine)) == kFenceless) Memory::heavy_fence(Guard::arm_fence);
     else Memory::fence(Guard::arm_fence);
     return armed;
+  }
+  uint32_t arm(Sleeper sleeper) {
+    return arm(sleeper, [] { return false; });
   }
   // Owner: none of this kind sleeps any more, unless `sleeps_still()`, which is asked between reading the word and changing it: whoever
   // armed it since has changed it.

@@ -12,10 +12,8 @@ namespace portunus {
 // Macros are allowed for such tables: name, and what it stands for.
 #define PORTUNUS_GUARDS(X)                                                                               \
   X(ring_fence, "who has published a message fences before it reads the door")                           \
-  X(arm_fence, "who arms the door fences before it looks for messages")                                  \
-  X(arm_heavy_fence, "who arms a door that is free of fences makes everybody fence")                     \
+  X(arm_fence, "who arms the door fences before it looks, or makes everybody fence")                     \
   X(disarm_own_only, "a sleeper leaves the door armed while another sleeps")                             \
-  X(watch_fence, "who sets bits of the watch makes everybody fence before it looks at memory")           \
   X(release_fence, "who releases the baton fences before it looks at queue and sleepers")                \
   X(push_fence, "who has pushed a command fences before it looks whether the baton is held")             \
   X(queue_look, "who has released the baton looks for commands pushed meanwhile")                        \
@@ -23,12 +21,10 @@ namespace portunus {
   X(busy_look, "who has released the baton wakes whoever sleeps while something goes on by steps alone") \
   X(passive_look, "who ceases to look wakes those who count on the holder's looking")                    \
   X(passive_bump, "who wakes passive sleepers changes their word first")                                 \
-  X(passive_fence, "a passive sleeper fences between saying so and its second look")                     \
-  X(passive_done, "a passive sleeper looks at its condition again before it sleeps")                     \
+  X(passive_fence, "a passive sleeper fences after it has said so, or makes everybody fence")            \
   X(passive_baton, "who could step sleeps passively only while somebody else has the baton")             \
   X(active_messages, "who has armed the door looks for messages before it sleeps")                       \
-  X(active_done, "who has armed the door looks at its condition again before it sleeps")                 \
-  X(poller_look, "who waits looks at pollers before it sleeps")                                          \
+  X(last_look, "who has said that it sleeps looks at its condition and at pollers again")                \
   X(poller_watch, "who sleeps watches the memory of pollers that are pending")                           \
   X(found_fence, "who found something by a poller fences before it looks for sleepers")                  \
   X(found_look, "who found something by a poller wakes those who sleep")                                 \

@@ -18,7 +18,7 @@
 //                 (while nobody sleeps)                 ringers, without a fence                 arm: heavy, look
 //   attention     who waits, calls, polls; engine thread  ringers, engine thread      relaxed    a hint: a wrong one costs a wake-up, or a nap
 //   pending       layers above                          who waits                     R, A       see engine/shared/pollers.hpp
-//   watch         sleepers (bits), ringers (0)          who stores to watched memory  S, relaxed store, read | set, heavy, look
+//   watch         sleepers (bits), ringers (0)          who stores to watched memory  S, relaxed store, read | arm or passive, set, heavy, look
 //   passive word  who wakes (+1)                        passive sleepers (futex)      S          read, then say so, fence, look | release, look, +1, wake
 //   passive       passive sleepers                      who ceases to look            S          the same
 //   asleep        all sleepers                          who releases, having posted   S          as passive; the door's arming for the active
@@ -276,8 +276,17 @@ class BasicProgress {
     return door_->nudge(door_->read(), [&](Sleeper who, bool by_socket) { sleeping_->wake(*door_, who, by_socket); });
   }
   bool has_parked_thread() const { return plan_.mode != ProgressMode::caller && !plan_.engine_spins; }
-  void set_watch(uint32_t bits) {
-    if (bits != 0 && plan_.registered) watch_->set(bits);
+  // A sleeper watches its own bits and those of pollers that are pending. True: there are any, and all processors are to fence.
+  bool set_watch(uint32_t bits) {
+    if (uint32_t more = 0; pollers_.pending(more) && Memory::keeps(Guard::poller_watch)) bits |= more;
+    if (bits == 0 || !plan_.registered) return false;
+    watch_->set(bits);
+    return true;
+  }
+  // True: a sleeper that has said so need not sleep.
+  template <class Done>
+  bool last_look(Done& done) {
+    return Memory::keeps(Guard::last_look) && (look_at_pollers() || done());
   }
   // A step may have stored to memory that another thread sleeps for, and no event tells it.
   int step(uint64_t now) UNDER_BATON {
@@ -310,12 +319,6 @@ class BasicProgress {
     if (Memory::keeps(Guard::found_look) && asleep_.load_relaxed() > 0) wake_sleepers();
     return true;
   }
-  // The two things that a sleeper does for pollers: it sets their watch bits besides its own, and looks at them then.
-  uint32_t watched_by_pollers() const {
-    uint32_t bits = 0;
-    return pollers_.pending(bits) && Memory::keeps(Guard::poller_watch) ? bits : 0;
-  }
-  bool last_look_at_pollers() { return Memory::keeps(Guard::poller_look) && look_at_pollers(); }
   bool is_attended(uint32_t word, uint32_t& seen) const;
   // True: it was rung meanwhile.
   bool nap(uint32_t word, int64_t ns) {

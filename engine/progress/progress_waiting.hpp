@@ -146,14 +146,12 @@ void BasicProgress<Memory>::sleep_active(Done&& done, int64_t limit_ns, uint32_t
   }
   Memory::mark(16);
   asleep_.add(1);
-  const uint32_t word = door_->arm(Sleeper::waiter);
+  const uint32_t word = door_->arm(Sleeper::waiter, [&] { return set_watch(watched); });
   const bool idle = !Memory::keeps(Guard::active_messages) || engine_->idle();
   const int64_t max_idle_ns = engine_->max_idle_ns();
   if (max_idle_ns >= 0 && (limit_ns < 0 || limit_ns > max_idle_ns)) limit_ns = max_idle_ns;
   leave_baton();
-  set_watch(watched | watched_by_pollers());
-  if (idle && !last_look_at_pollers() && (!Memory::keeps(Guard::active_done) || !done()))
-    sleep_on(word, Sleeper::waiter, limit_ns, plan_.waiters_listen());
+  if (idle && !last_look(done)) sleep_on(word, Sleeper::waiter, limit_ns, plan_.waiters_listen());
   asleep_.add(~0u);
   door_->disarm(Sleeper::waiter, [&] { return Memory::keeps(Guard::disarm_own_only) && asleep_.load() != 0; });
 }
@@ -165,13 +163,12 @@ void BasicProgress<Memory>::sleep_passive(Done&& done, int64_t limit_ns, uint32_
   if (plan_.engine_spins) attention_->outside();  // that thread steps now
   asleep_.add(1);
   passive_.add(1);
-  Memory::fence(Guard::passive_fence);
-  set_watch(watched | watched_by_pollers());
+  if (set_watch(watched)) Memory::heavy_fence(Guard::passive_fence);
+  else Memory::fence(Guard::passive_fence);
   // A thread that could step must not sleep here unless another steps or will: that one looks at passive_ when it stops.
   const bool somebody =
       !active || !Memory::keeps(Guard::passive_baton) || baton_.held() || (plan_.waiters_listen() && listening_.load() != 0);
-  if (somebody && !last_look_at_pollers() && (!Memory::keeps(Guard::passive_done) || !done()))
-    sleeping_->sleep_passive(*passive_word_, word, limit_ns);
+  if (somebody && !last_look(done)) sleeping_->sleep_passive(*passive_word_, word, limit_ns);
   passive_.add(~0u);
   asleep_.add(~0u);
   if (plan_.engine_spins) attention_->inside();

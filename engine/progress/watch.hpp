@@ -23,14 +23,13 @@ namespace portunus {
 template <class Memory>
 class BasicWatch {
  public:
-  // Sleeper: on return whoever stores there rings, or has stored already.
+  // Sleeper: whoever stores there rings, or has stored already, once the caller has made all processors fence.
   void set(uint32_t bits) {
     uint32_t others = word_.load_relaxed();
     for (bool first = true;; first = false) {
       Memory::repeat(first);
-      if (word_.compare_exchange(others, others | bits)) break;
+      if (word_.compare_exchange(others, others | bits)) return;
     }
-    Memory::heavy_fence(Guard::watch_fence);
   }
   // Writer, after its store.
   bool touched(uint32_t bits) {

@@ -52,8 +52,7 @@ struct Watched {
   // `data`: what the sleeper waits for.
   uint32_t sleep_on_door() {
     if (data.load()) return kFinished;
-    const uint32_t armed = door.arm(Sleeper::waiter);
-    watch.set(1);
+    const uint32_t armed = door.arm(Sleeper::waiter, [this] { return watch.set(1), true; });
     if (!data.load()) door.word().sleep(armed, kWaiter);
     door.disarm(Sleeper::waiter, [] { return false; });
     return 0;
@@ -62,6 +61,7 @@ struct Watched {
     if (data.load()) return kFinished;
     const uint32_t word = passive_word.load_relaxed();
     watch.set(1);
+    interleave::Memory::heavy_fence();
     if (!data.load()) passive_word.sleep(word, kWaiter);
     return 0;
   }

@@ -98,6 +98,7 @@ TEST(ProgressInterleaving, NoTwoStepAtOnce) {
 TEST(ProgressInterleaving, WhoSleepsUntilMemoryChangesMissesNoStore) {
   EXPECT_ALL_WELL(watch(false));
   EXPECT_ALL_WELL(watch(true));
+  EXPECT_ALL_WELL(watch(false, ProgressMode::offload));
 }
 
 TEST(ProgressInterleaving, WhoWaitsForWhatPollersFindMissesNoStore) {
@@ -120,28 +121,29 @@ const std::vector<Mutant>& mutants() {
   static const std::vector<Mutant> all{
       MUTANT(ring_fence, x86, alone()),
       MUTANT(arm_fence, cpp, alone()),
-      MUTANT(arm_heavy_fence, cpp, alone_registered()),
-      MUTANT(watch_fence, x86, watch(false)),
+      MUTANT(arm_fence, cpp, alone_registered()),
+      MUTANT(arm_fence, x86, watch(false)),
       MUTANT(release_fence, x86, push()),
       MUTANT(push_fence, cpp, push()),
       MUTANT(queue_look, x86, push()),
       MUTANT(passive_look, x86, holder(false)),
       MUTANT(passive_bump, x86, holder(false)),
       MUTANT(passive_fence, cpp, holder(false)),
+      MUTANT(passive_fence, x86, watch(false, ProgressMode::offload)),
       MUTANT(append_waits, x86, append()),
       MUTANT(push_under_way, x86, order()),
       MUTANT(posted_look, x86, told()),
       MUTANT(busy_look, x86, begun()),
       MUTANT(passive_baton, x86, holder(false)),
       MUTANT(active_messages, x86, alone()),
-      MUTANT(active_done, x86, watch(false)),
-      MUTANT(poller_look, x86, polled(false, false)),
+      MUTANT(last_look, x86, watch(false)),
+      MUTANT(last_look, x86, polled(false, false)),
+      MUTANT(last_look, x86, offload()),
       MUTANT(poller_watch, x86, polled(false, false)),
-      MUTANT(found_fence, x86, polled_unwatched()),
       MUTANT(found_look, x86, polled(true, false)),
+      MUTANT(found_fence, x86, polled_unwatched()),
       MUTANT(park_messages, x86, leave()),
       MUTANT(disarm_own_only, x86, relieve()),
-      MUTANT(passive_done, x86, offload()),
   };
   return all;
 }

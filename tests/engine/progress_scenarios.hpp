@@ -297,9 +297,10 @@ struct ProgressScenarios {
     s.program.thread("other", [&s](uint32_t) { return s.progress.poll(), kFinished; });
     return walk(s, [&s](const End& end) { return end.value(s.engine.clash) == 0; });
   }
-  // A thread sleeps until another process stores to memory, and says so by the watch; passively while somebody holds the baton.
-  Found watch(bool held) const {
-    Scenario s(ProgressMode::caller);
+  // A thread sleeps until another process stores to memory, and says so by the watch; passively while somebody holds the baton, or where
+  // only the engine thread steps.
+  Found watch(bool held, ProgressMode mode = ProgressMode::caller) const {
+    Scenario s(mode);
     s.use({&s.data, &s.watch.word()});
     s.program.thread("waiter", [&s](uint32_t) { return s.progress.wait([&s] { return s.data.load() != 0; }, -1, 1), kFinished; });
     s.program.thread("writer", [&s](uint32_t) {
