@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-#include "engine/progress/mode.hpp"
+#include "engine/progress/plan.hpp"
 
 namespace portunus {
 

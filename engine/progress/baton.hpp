@@ -45,6 +45,4 @@ class BasicBaton {
   alignas(64) typename Memory::Hint wanted_;
 };
 
-using Baton = BasicBaton<HardwareMemory>;
-
 }  // namespace portunus

@@ -1,9 +1,12 @@
 // plan.hpp: what the machine and the environment ask of waiting.
 #pragma once
 
-#include "engine/progress/mode.hpp"
+#include <cstdint>
 
 namespace portunus {
+
+// The forms of progress that PTL_PROGRESS names.
+enum class ProgressMode : uint8_t { automatic, spin, park, offload, caller };
 
 // Constant between begin and end of progress.
 struct ProgressPlan {

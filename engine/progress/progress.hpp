@@ -96,25 +96,14 @@ class BasicProgress {
 
   // Runs a command now, or leaves it to whoever is stepping. Blocks only while the command queue is full.
   void submit(Command& command) {
-    if (!try_locked([&](Engine& engine) UNDER_BATON { engine.execute(command); })) submit_queued(command);
-  }
-  // Runs `action(engine)` under the baton, after everything submitted before; false when somebody else has the baton, or commands are left
-  // that have to run first.
-  template <class Action>
-  bool try_locked(Action&& action) {
-    if (!try_enter()) return false;
-    run_or_leave(action);
+    if (!try_enter()) return submit_queued(command);
+    run_or_leave([&](Engine& engine) UNDER_BATON { engine.execute(command); });
     leave();
-    return true;
   }
-  // Its two ends, for callers that every message passes: `leave` follows a `try_enter` that said yes.
+  // Takes the baton, unless somebody else has it; everything submitted before has run then. `leave` follows one that said yes.
   bool try_enter() TAKES_BATON_IF_TRUE {
     if (plan_.mode == ProgressMode::offload || !take()) return false;
-    if (!drain()) [[unlikely]] {  // what this very thread has pushed may lie behind a push that is under way
-      engine_->settle();
-      leave_baton();
-      return false;
-    }
+    drain();
     return true;
   }
   void leave() LEAVES_BATON {
@@ -136,16 +125,7 @@ class BasicProgress {
   // The same as submit, but returns only after the command has been executed. From within a condition of wait, it is queued.
   void submit_and_wait(Command& command) {
     if (Memory::waits() || !Memory::keeps(Guard::append_waits)) return submit(command);
-    if (plan_.mode != ProgressMode::offload) {
-      locked([&](Engine& engine) UNDER_BATON {
-        engine.execute(command);
-        return 0;
-      });
-      return;
-    }
-    submit_queued(command);
-    while (engine_->commands().maybe_filled()) Memory::yield();
-    locked([](Engine&) { return 0; });  // the last one popped has been executed once the baton is free
+    locked([&](Engine& engine) UNDER_BATON { return engine.execute(command), 0; });
   }
   // The same as submit, but where the engine thread has a processor of its own, the command is left to that thread, or to the next
   // that waits or submits.
@@ -160,11 +140,7 @@ class BasicProgress {
   template <class Action>
   auto locked(Action&& action) {
     take_baton();
-    while (!drain()) {
-      leave_baton();
-      Memory::yield();  // to who pushes
-      take_baton();
-    }
+    drain();
     auto result = run_or_leave(action);
     engine_->settle();
     step_now_and_then();
@@ -240,16 +216,18 @@ class BasicProgress {
   void sleep_passive(Done&& done, int64_t limit_ns, uint32_t watched, bool active);
 
   bool filled(Guard guard) const { return Memory::keeps(guard) && engine_->commands().maybe_filled() && engine_->commands().ready(); }
-  // False: commands are left, behind one whose push is under way.
-  bool drain() UNDER_BATON {
-    if (engine_->commands().maybe_filled()) [[unlikely]]
-      return drain_now();
-    return true;
+  // Runs all commands that were pushed. What this very thread has pushed may lie behind a push that is under way, which is waited for.
+  void drain() UNDER_BATON {
+    while (engine_->commands().maybe_filled()) [[unlikely]] {
+        Memory::mark(5);
+        run_queued();
+        if (!Memory::keeps(Guard::push_under_way)) return;
+        if (engine_->commands().maybe_filled()) Memory::yield();  // to who pushes
+      }
   }
-  bool drain_now() UNDER_BATON {
+  void run_queued() UNDER_BATON {
     Command queued;
     while (engine_->commands().pop(queued)) engine_->execute_queued(queued);
-    return !engine_->commands().maybe_filled() || !Memory::keeps(Guard::push_under_way);
   }
   void push(Command& command) {
     while (!engine_->commands().push(command)) {

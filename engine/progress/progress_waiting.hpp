@@ -207,7 +207,7 @@ void BasicProgress<Memory>::submit_queued(Command& command) {
   while (!baton_.held()) {
     Memory::mark(6);
     if (!take()) continue;
-    drain();
+    run_queued();
     engine_->settle();
     leave_baton();
     return;
@@ -244,7 +244,7 @@ void BasicProgress<Memory>::leave_baton(Looks next) {
       else if (has_parked_thread()) nudge_engine();
     }
     if (!filled(Guard::queue_look) || plan_.mode == ProgressMode::offload || !take()) return;
-    drain();
+    run_queued();
     engine_->settle();
   }
 }
