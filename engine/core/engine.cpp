@@ -60,7 +60,7 @@ int Engine::step(uint64_t now_ns) try {
   out_of_memory();
 }
 
-// What is in a list of anybody's: whoever put it there has set maybe_busy.
+// Steps the lists of all parts; each part sets maybe_busy when it puts something there.
 int Engine::go_on(uint64_t now_ns) {
   int work = 0;
   if (triggers_.ready()) work += run_ready();
@@ -198,7 +198,7 @@ int64_t Engine::max_idle_ns() {
 
 bool Engine::idle() { return all_taken_up() && peers_.idle(); }
 
-// What lies here has been taken up; what may have arrived is another question.
+// True: no work lies here that a step would take up. Arrivals are another question.
 bool Engine::all_taken_up() {
   return !commands_.maybe_filled() && !triggers_.ready() && !local_.working() && !peers_.any_lost() && !initiator_.pending().has_room() &&
          !target_.bulk().staging_ready();

@@ -25,7 +25,7 @@ namespace portunus {
 
 class Engine final : public Sink, private Core {
  public:
-  // What it counts about itself goes to `stats`, if that is given.
+  // The engine counts in `stats`, if that is given.
   Engine(Objects& objects, uint32_t uid, Stats* stats = nullptr);
   ~Engine();
 
@@ -82,7 +82,7 @@ class Engine final : public Sink, private Core {
   using Core::discard;
   // triggers().drop for a user, who need not know what has had its turn: what is ripe runs first, what recurs for the last time.
   void cancel_triggers(Counter& counter, uint32_t handle) UNDER_BATON;
-  // What is under way that will count there: 1 messages whose data a peer has yet to take, 2 anything else.
+  // The kinds of pending work that will count there, a bit each: 1 messages whose data a peer has yet to take, 2 anything else.
   unsigned counts_on(uint32_t ct) const UNDER_BATON;
   // E6: thresholds are compared with successes from now on, so nothing ripens by it.
   void guard(Counter& counter, uint32_t errors) UNDER_BATON;

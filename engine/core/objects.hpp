@@ -27,7 +27,8 @@ struct Objects {
     for (uint32_t i = 0; i < queues.used(); ++i) queues.at(i).close();
   }
 
-  // What is left of an interface that closes, whether or not its user freed it; its counters and entries have gone before.
+  // Ends the queues and descriptors of an interface that closes, whether or not its user freed them; counters and entries have ended
+  // before.
   void close(uint32_t ni) {
     end_all(queues, [ni](const EventQueue& queue) { return queue.ni == ni; });
     end_all(descriptors, [ni](const Descriptor& descriptor) { return descriptor.ni == ni; });

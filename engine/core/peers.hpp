@@ -92,8 +92,8 @@ class Peers {
   bool any_watched() const { return watches_ != 0; }
 
   // ---- the transports, all together ----
-  // What all peers may have on their way here, beyond one message from each, when that shall be no more than half of `most`, as far as
-  // transports can be told so.
+  // Limits the bytes that all peers may have on their way here, beyond one message from each, to half of `most` where transports can be
+  // told so; returns the limit.
   uint64_t bound_under_way(uint64_t most);
   // Delivers what has arrived, some of each; returns how many. `work_so_far`: in this step.
   int poll(int work_so_far) {

@@ -24,7 +24,7 @@ struct OwnWords {
   alignas(64) HardwareMemory::Atomic32 passive;
 };
 
-// What each thread has of its own. Read by every message: without a call for its address.
+// The state of each thread. Every message reads it, so its address takes no call.
 struct ThreadState {
   bool waits = false;      // it is inside wait
   bool looks = false;      // it looks at pollers

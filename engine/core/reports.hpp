@@ -55,7 +55,7 @@ class Reports {
   void delivered(const Delivery& delivery, ptl_ni_fail_t fail);
   // *_OVERFLOW and SEARCH: about a header kept earlier, to whoever consumed or looked for it.
   void overflow(const KeptHeader& kept, uint32_t eq, void* user_ptr, ptl_event_kind_t type);
-  // What a consumed or deleted header counts: its message, or that this never came whole.
+  // Counts a consumed or deleted header: its message, or that this never came whole.
   void count_overflow(const KeptHeader& kept, const ListEntry& entry);
   // SEARCH that found nothing.
   void nothing_found(uint32_t eq, uint32_t pt_index, void* user_ptr);
@@ -111,8 +111,8 @@ class Reports {
     const std::atomic_ref<uint64_t> mismatches(*static_cast<uint64_t*>(entry.user_ptr));
     mismatches.store(mismatches.load(std::memory_order_relaxed) + 1, std::memory_order_relaxed);
   }
-  // What the event would tell, where the user wants it (PTLX_ME_RECORD). The state is released, for who looks there, and
-  // then the number of records, for who waits.
+  // Writes what the event would tell to where the user wants it (PTLX_ME_RECORD). The state is released for readers of the record, and then
+  // the number of records for those who wait.
   static void write_record(Interface& ni, const ListEntry& entry, const wire::Header& header, uint64_t source, uint64_t mlength, bool early,
                            ptl_ni_fail_t fail) {
     auto& record = *static_cast<ptlx_record_t*>(entry.user_ptr);

@@ -9,7 +9,7 @@ namespace portunus {
 // Whether kind, operation, type, lengths and payload fit together. What is not bulk is answered in one message.
 bool well_formed(const wire::Header& header, const Peer& from);
 
-// What an entry must allow: PTL_ME_OP_PUT, PTL_ME_OP_GET, or both.
+// The permissions that an entry must give: PTL_ME_OP_PUT, PTL_ME_OP_GET, or both.
 uint32_t needed_permission(wire::Kind kind);
 
 }  // namespace portunus

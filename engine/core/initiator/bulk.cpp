@@ -12,7 +12,7 @@ constexpr uint64_t kBytesPerStep = 4 << 20;  // moved synchronously in one step,
 constexpr uint64_t kPiece = kBytesPerStep;   // one pull or push
 constexpr size_t kSpareBounces = 2;
 
-// What the header says of the way that the initiator chose, and what the entry adds.
+// The facts that the header tells of the way that the initiator chose, and those of the entry.
 uint16_t facts_of(const Delivery& delivery) {
   const uint8_t flags = delivery.header.flags;
   if (flags & wire::kStaged) return fact::kStaging | fact::kInPieces;
@@ -255,8 +255,8 @@ bool Bulk::staging_ready() const {
   });
 }
 
-// What the transport is at, or the peer was asked for, ends by an arrival. Where arrivals wake a sleeper, to look meanwhile
-// would only take the processor from the application.
+// True: a transfer goes on by steps alone. One that waits for its transport, or for data that its peer was asked for, goes on by an
+// arrival; where arrivals wake a sleeper, looking meanwhile would only take the processor from the application.
 bool Bulk::goes_on() const {
   const auto rests = [](const Transfer& transfer) {
     const bool asked = transfer.wait == Transfer::Wait::window && transfer.moved < transfer.part;

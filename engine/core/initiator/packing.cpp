@@ -12,7 +12,7 @@ namespace {
 
 constexpr uint64_t kBytesPerStep = Staging::kBytes;  // copied together in one step, over all operations
 
-// Of data that lie in one piece: shorter ones are pulled as fast, longer ones would make the initiator wait for room.
+// The least length of data in one piece that go through staging: shorter ones are pulled as fast, much longer ones would wait for room.
 constexpr uint64_t kLeastPlain = 512 * 1024;
 
 bool complete(const Operation& operation) { return operation.staging.filled() == operation.length; }

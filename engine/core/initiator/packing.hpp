@@ -17,7 +17,7 @@ class Packing {
  public:
   explicit Packing(Core& core) : core_(core) {}
 
-  // What the table of ways is to know of the command: whether staging may be had for it, and whether that gains.
+  // The facts of a command for the table of ways: whether staging may be had for it, and whether that gains.
   static uint16_t facts(const Command& command);
   // Opens staging for the data; operation.exposed.region then tells the target of it. False: there is none now.
   static bool open(Operation& operation);
@@ -28,7 +28,7 @@ class Packing {
   int advance(std::vector<Operation*>& packed);
   // The operation ends, complete or not.
   void end(Operation& operation);
-  // What is not complete of this interface.
+  // The operations of this interface that are not complete.
   std::vector<Operation*> unfinished(uint32_t ni) const;
 
   bool empty() const { return operations_.empty(); }

@@ -19,7 +19,7 @@ enum class Way : uint8_t {
   streamed,        // in messages that the target asks for, a window at a time
 };
 
-// What decides, a bit each.
+// The facts that decide, a bit each.
 namespace fact {
 constexpr uint16_t kFitsMessage = 1 << 0;    // and nobody asked for the header first
 constexpr uint16_t kStaging = 1 << 1;        // memory that both ends map is to be had for it

@@ -100,7 +100,7 @@ PausedPuts FlowControl::told(Peer& peer, const wire::Header& header) {
   return free_to_go;
 }
 
-// What was to go before the target asked, and found no room, is as much as many messages under way.
+// Pauses the puts that are held back for want of room: after the target has asked they are as good as on their way otherwise.
 void FlowControl::pause_held_back(Peer& peer, Throttled& throttled) {
   if (!peer.holds_back()) return;
   PausedPuts before;

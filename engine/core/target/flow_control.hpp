@@ -1,10 +1,10 @@
 // flow_control.hpp: how a process that keeps unexpected messages for others asks their senders for less, and sends less when
 // asked.
 //
-// What held messages (PTLX_ME_HOLD) of a portal table entry occupy is counted. From `headers_only_from` bytes on their
-// senders are asked, each when its next message is kept, to send headers alone and to keep the data until it is asked for;
-// from `most` on to send nothing more. When enough has been taken, all who were asked are told. What was under way when a
-// sender was asked still comes: as far as transports bound that, `most` is less by so much than what a user has asked for.
+// The bytes that held messages (PTLX_ME_HOLD) of a portal table entry occupy are counted. From `headers_only_from` bytes on their
+// senders are asked, each when its next message is kept, to send headers alone and to keep the data until they are asked for;
+// from `most` on to send nothing more. When enough has been taken, all who were asked are told. Messages that were on their way when
+// their sender was asked still come: as far as transports bound these, `most` is less by so much than what a user has asked for.
 //
 // Thread: the baton holder. Callers: Unexpected (the target's side), Initiator and Engine (the sender's side).
 // Invariants: of one sender's puts to a throttled portal table entry none overtakes another: while some are paused, the next
@@ -32,8 +32,8 @@ class FlowControl {
   void release(PortalEntry& portal, const wire::Header& header, uint64_t bytes);
 
   // ---- the sender ----
-  // Of a throttled peer. True: the command was put aside and is sent later. Else it may have become one that sends its
-  // header alone.
+  // Applies the throttle of a peer to a put. True: the command was put aside and is sent later. False: it may go, maybe as one that sends
+  // its header alone.
   bool pause(Peer& peer, Command& command);
   // A target asks for less, or for more again: puts that may go now, in order.
   [[nodiscard]] PausedPuts told(Peer& peer, const wire::Header& header);

@@ -1,9 +1,9 @@
 // MatchList: the entries of one list (priority or overflow) of a portal table entry, searched by arriving messages.
 //
 // A few entries in front lie packed in the list itself, in a ring in order of age, and are compared one by one; most lists never need more.
-// What does not fit goes behind, into a tuple space: one KeyIndex per pair of masks (ignore bits, source mask)
-// in use, so that a search costs one probe per pair however long the list. Masks beyond kMaskClasses pairs share
-// one ordered list, as do entries for which a table could not be allocated; that list is scanned.
+// All others lie behind, in a tuple space: one KeyIndex per pair of masks (ignore bits, source mask) in use, so that a search costs one
+// probe per pair however long the list. Masks beyond kMaskClasses pairs share one ordered list, as do entries for which a table could not
+// be allocated; that list is scanned.
 //
 // Thread: whoever holds the baton.
 // Invariants: every entry in front is older than every entry behind: appending goes in front only while

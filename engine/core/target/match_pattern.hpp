@@ -1,4 +1,4 @@
-// What a list entry asks for and what a message brings: the two sides of Portals matching.
+// match_pattern.hpp: the two sides of Portals matching: the pattern of a list entry, and what a message brings.
 //
 // A source is the initiator's id packed into 64 bits, nid << 32 | pid, or the rank alone. source_mask says
 // which of those bits count: ~0 an exact initiator, 0 any, half a mask for PTL_NID_ANY or PTL_PID_ANY alone.

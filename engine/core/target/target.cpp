@@ -121,7 +121,7 @@ template <bool recorded>
 
 void Target::request(Link& from, const wire::Header& header, const std::byte* payload) {
   Peer& peer = *from.peer;
-  // Of most messages that is all that there is to check.
+  // Most messages are small puts, of which nothing else need be checked.
   const bool small_put = wire::is_put_with_data(header);
   if (small_put ? wire::payload_of(header) != header.rlength : !well_formed(header, peer)) [[unlikely]] {
     ++core_.stats.malformed;
@@ -271,7 +271,7 @@ void Target::deliver(Delivery& delivery, const std::byte* payload) {
   const wire::Header& header = delivery.header;
   const bool bulk = (header.flags & wire::kBulk) && delivery.mlength > 0 &&
                     (header.kind != wire::Kind::get || delivery.mlength > delivery.peer->transport->limits().eager);
-  // Of bulk puts and gets each piece is looked at when its turn comes; atomics are applied all at once.
+  // Bulk puts and gets check each piece when its turn comes; atomics are applied all at once.
   if (delivery.entry->may_fault && (!bulk || header.kind > wire::Kind::get) &&
       !is_accessible(*delivery.entry, delivery.offset, delivery.mlength, header.kind != wire::Kind::get)) [[unlikely]] {
     delivery.mlength = 0;
@@ -396,7 +396,7 @@ void Target::acknowledge(const Delivery& delivery, ptl_ni_fail_t fail) {
   if (reply) {
     answer.kind = wire::Kind::reply;
     answer.flags &= static_cast<uint8_t>(~wire::kSourceRead);
-    // What move_data read or fetched lies in the scratch buffer; bulk data has gone before.
+    // The scratch buffer holds what move_data has read or fetched; bulk data has gone before.
     const bool moved =
         (header.flags & wire::kBulk) && (header.kind != wire::Kind::get || delivery.mlength > delivery.peer->transport->limits().eager);
     size = moved || fail != PTL_NI_OK ? 0 : delivery.mlength;

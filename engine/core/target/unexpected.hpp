@@ -33,7 +33,7 @@ class Unexpected {
   KeptHeader* remember(const Delivery& delivery, PortalEntry& portal);
 
   // ---- appends ----
-  // Where an append has got to among the headers that its entry matches.
+  // The place of an append among the headers that its entry matches.
   struct Cursor {
     UnexpectedHeader* next = nullptr;
     bool begun = false;
@@ -46,7 +46,7 @@ class Unexpected {
   KeptHeader* take_withdrawn(PortalEntry& portal, const Peer& peer, uint64_t token);
   // The first held header that the pattern matches and that was not set aside (E10).
   KeptHeader* take_held(PortalEntry& portal, const MatchPattern& pattern);
-  // What was taken is done with; its overflow entry, too, if this was the last header there.
+  // Ends a header that was taken, and its overflow entry if this was the last header there.
   void forget(KeptHeader& kept);
 
   // ---- searches: PTL_* codes ----

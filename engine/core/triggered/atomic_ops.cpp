@@ -68,7 +68,7 @@ void store(void* at, const std::complex<long double>& value) {
 
 // ---- Formulas -------------------------------------------------------------------------------------------------------
 
-// What sums and products are computed in: signed overflow wraps, and 16-bit factors are not promoted to int.
+// The type that sums and products are computed in: signed overflow wraps, and 16-bit factors are not promoted to int.
 template <class T>
 struct Wrapping {
   using Type = T;

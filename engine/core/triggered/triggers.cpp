@@ -50,7 +50,7 @@ void Triggers::park(Counter& counter, Trigger& trigger) {
   }
 }
 
-// What ran in order is parked in order again, at the end.
+// Parks a recurring trigger again, at the end: triggers that ran in order stay in order.
 void Triggers::run_again(Trigger& trigger) {
   Command& command = trigger.command;
   Counter* counter = core_.objects.counters.find(command.trigger_ct);

@@ -223,7 +223,7 @@ namespace {
   copy(&wire::Header::token);
 }
 
-// Where the data of a record lie.
+// The place of a record's data.
 std::byte* data_of(std::byte* record, uint64_t lines) {
   return lines == 1 ? reinterpret_cast<wire::Header*>(record)->inline_payload : record + kLine;
 }
@@ -251,7 +251,7 @@ bool NodeTransport::ring(NodeLink& link, Urgency urgency) {
   return rung;
 }
 
-// Of messages of several lines the last one's like is expected, to the same peer: while nothing comes, the lines for it are fetched.
+// Expects another message of as many lines to the same peer, if they are several: while nothing comes, the lines for it are fetched.
 inline void NodeTransport::expect(NodeLink& link, uint64_t lines) {
   if (lines == 1) return;
   ahead_ = &link;
@@ -312,7 +312,7 @@ Sent NodeTransport::send_any(NodeLink& link, const wire::Header& header, std::sp
   return Sent::done;
 }
 
-// What lies there may not have been urgent; now it is. One ring is enough: who goes to sleep looks by itself whether anything lies there.
+// Rings the peer, since messages that were not urgent are now. One ring is enough: a thread that goes to sleep looks for messages first.
 Sent NodeTransport::no_room(NodeLink& link) {
   if (!link.said_full) link.said_full = ring(link);
   return Sent::again;

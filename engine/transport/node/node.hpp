@@ -11,7 +11,8 @@
 // a record that it reserved and never published is stepped over, which its claim makes possible. Once there are more senders than
 // boxes, those that have gone are looked for, and their places and boxes given to new ones.
 //
-// Whoever ruins a ring ends what is between him and its owner, as if each had died for the other; all who share a ring share that.
+// A sender that ruins a ring is dead for the ring's owner from then on, and the owner for it; in the shared ring that is so for all
+// senders.
 //
 // Thread: the baton holder. Between processes, in the shared ring: `tail` by compare-and-swap of the senders, `head` by the owner.
 // Cost: one line written and one read per small message; a load for the doorbell, and a fence unless the receiver is known to look.
@@ -161,8 +162,8 @@ class NodeTransport final : public Transport, public InPlace, public StagingArea
   std::vector<NodeLink*> dead_;
   std::vector<NodeLink::Move*> sharing_;  // whose peers have not finished their share yet
   std::vector<NodeLink*> helping_;        // whose peers may want help
-  // Where string moves would be slow (host/copy_run.hpp), the kernel takes four times as long. Data then go by a detour of our own, which
-  // lies in its page as the peer's memory does: a second copy, from near caches, costs a tenth.
+  // A buffer between the two memories, for places where string moves would be slow (host/copy_run.hpp): the kernel takes four times as long
+  // there. It lies in its page as the peer's memory does, and the second copy, from near caches, costs a tenth.
   struct Detour {
     static constexpr size_t kBytes = 64 * 1024, kWorthIt = 8 * 1024;
     alignas(kMemoryPage) std::byte bytes[kBytes + kMemoryPage];

@@ -75,8 +75,8 @@ int create_owned(ProcessId process, uint32_t uid, std::string& path) {
   return -1;
 }
 
-// Whoever has this address has it alone. A file of that name is of one who had it before: he may be ending just now, or was killed before
-// he took the lock, which a process that lives does at once.
+// Creates the segment's file. No other process that lives has this address, so a file of that name belongs to a former one: that may be
+// ending just now, or was killed before it took the lock, which a process that lives does at once.
 int create_when_free(ProcessId process, uint32_t uid, std::string& path) {
   constexpr int kTries = 20;
   constexpr timespec kBetween{0, 10'000'000};

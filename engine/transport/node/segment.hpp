@@ -62,7 +62,7 @@ struct BoxPlan {
   static constexpr size_t kFew = 4, kRoom = 4 << 20;
 };
 
-// Where the segment of a process lies, besides under its name; and which process it is of those that have had its address.
+// The place of a process's segment, besides its name, and which process it is of those that have had its address.
 struct SegmentPlace {
   uint32_t incarnation = 0;
   int32_t os_pid = 0;
@@ -112,7 +112,7 @@ struct SegmentHeader {
   } block[kMaxBlocks];
 };
 
-// What a sender writes before it moves the tail, so that the owner can step over the record if the sender dies in between.
+// The word that a sender writes before it moves the tail, so that the owner can step over the record if the sender dies in between.
 constexpr uint64_t kClaimLines = 2048;
 constexpr uint64_t claim_of(uint64_t position, uint64_t lines) {
   assert(lines > 0 && lines < kClaimLines);
@@ -155,7 +155,7 @@ class Segment {
   void populate_box(uint32_t sender);
   // So many of the first senders have one.
   uint32_t boxes() const { return static_cast<uint32_t>(plan_.count); }
-  // Of ring and boxes together: so many messages at most lie here.
+  // The lines of ring and boxes together: so many messages at most lie here.
   size_t lines() const { return (ring_bytes_ + plan_.all()) / kLine; }
   // Removes the name from the file system; mapped memory stays.
   void remove_name();

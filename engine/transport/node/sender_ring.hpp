@@ -31,7 +31,7 @@ struct SenderRing {
 
 class SenderRingWriter : public SenderRing {
  public:
-  // Where a record of so many lines goes, or nullptr when there is no room now. Its first word must not be touched.
+  // The place of a record of so many lines, or nullptr when there is no room now. Its first word must not be touched.
   std::byte* reserve(uint64_t count) {
     assert(count > 0 && count < capacity);
     const uint64_t skip = count > to_end(tail_) ? to_end(tail_) : 0;

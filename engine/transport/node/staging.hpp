@@ -2,7 +2,7 @@
 //
 // For data that would have to be copied together before a peer could pull them. The *filler*, who sends, owns the memory, a ring
 // of kBytes, and says in one word how much of which message it has written; the *taker* says in another how much it has taken.
-// Who finds nothing to do leaves a note, so that the other rings for it when there is something; nobody rings otherwise.
+// A side that finds nothing to do leaves a note, so that the other rings when there is something; nobody rings otherwise.
 // Both words name the message by its number, so that a taker that was forgotten finds out when the memory is another message's.
 //
 // Thread: one filler, one taker, in different processes. Invariants: bytes are written before they are counted (release) and
@@ -31,7 +31,7 @@ struct Staging {
   std::atomic<uint32_t> empty;               // a note: the taker waits for bytes. The filler takes it away
 
   static constexpr size_t kBytes = 1 << 20;
-  // What is handed over at a time stays in a second-level cache, with what it is copied from or to.
+  // A piece that is handed over stays in a second-level cache, together with what it is copied from or to.
   static constexpr size_t kPiece = 32 * 1024;
   static constexpr unsigned kNumberShift = 40;
   static constexpr uint64_t kMost = uint64_t{1} << kNumberShift;  // fewer bytes than this in a message
@@ -74,7 +74,7 @@ class StagingFiller {
   }
   const Staging* shared() const { return shared_; }
   uint64_t filled() const { return filled_; }
-  // Where the next bytes go, of `left` that there are; none: the taker has to take some first.
+  // The room for the next bytes, of `left` that there are; none: the taker has to take some first.
   iovec room(uint64_t left) const {
     iovec found = room_now(left);
     if (found.iov_len == 0) {

@@ -68,7 +68,7 @@ TEST(NodeBox, ThatMakesNoSenseSilencesItsSenderOnly) {
   EXPECT_EQ(receiver.sink.arrivals.size(), 3u);
 }
 
-// Where few send, boxes are large, and puts of up to 64 KiB travel with their data while there is room.
+// Boxes are large where few send, and puts of up to 64 KiB travel with their data while there is room.
 TEST(NodeBox, LongPutsTravelWholeWhereTheReceiversBoxHasRoom) {
   End sender(address(1)), few(address(0), 1), many(address(2));
   const std::vector<std::byte> data(NodeTransport::kWhole, std::byte{0x5a});
@@ -97,7 +97,7 @@ TEST(NodeBox, LongPutsTravelWholeWhereTheReceiversBoxHasRoom) {
   EXPECT_EQ(send(address(2)), Sent::again) << "boxes for many senders are small";
 }
 
-// What says that it travels whole is a put, longer than others and no longer than any may be, as long as its record.
+// A header that says that it travels whole must be a put, longer than others, no longer than any may be, and as long as its record.
 TEST(NodeBox, AHeaderThatTravelsWholeAndMakesNoSenseIsMalformed) {
   End sender(address(1)), receiver(address(0), 1);
   const std::vector<std::byte> data(2 * NodeTransport::kWhole);
@@ -156,7 +156,7 @@ TEST(NodeBox, WhoHasNothingToDoGoesAheadInTheBoxOfWhomItSentTo) {
     ASSERT_GT(clear_lines(position), kLines) << "the next record's lines and the one behind it, after " << sent;
     fewest = box().capacity;
   }
-  // What has not been read is left alone.
+  // Lines that have not been read are left alone.
   while (send()) sender.transport.poll(16);
   for (int i = 0; i < 100; ++i) sender.transport.poll(16);
   while (receiver.transport.poll(16) != 0) {

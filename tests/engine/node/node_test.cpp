@@ -459,7 +459,7 @@ TEST(Node, ARecordThatMakesNoSenseHarmsNobody) {
   receiver.transport.poll(16);
   SegmentHeader& header = receiver.transport.segment().header();
   auto* record = reinterpret_cast<wire::Header*>(receiver.transport.segment().ring() + kLine);
-  // Of a sender that is not there; then of a length that is not its own.
+  // Records of senders that are not there; then records whose length is not that of their payload.
   for (const auto& [source, payload] : {std::pair<uint32_t, uint16_t>{999, 0}, {~0u, 0}, {0, 65535}, {0, 9}}) {
     header.tail.fetch_add(1);
     record->kind = wire::Kind::put;
@@ -474,7 +474,7 @@ TEST(Node, ARecordThatMakesNoSenseHarmsNobody) {
   sender.send(address(0), 2);
   receiver.transport.poll(16);
   EXPECT_EQ(receiver.sink.arrivals.size(), 2u);
-  // Of more lines than there can be: what follows cannot be told from it, so nothing more is taken from this ring.
+  // A record of more lines than there can be: where the next one begins is unknown, so nothing more is taken from this ring.
   std::atomic_ref<uint32_t>(record[1].ready).store(0x7fffffff);
   EXPECT_EQ(receiver.transport.poll(16), 0);
   EXPECT_TRUE(receiver.transport.idle());

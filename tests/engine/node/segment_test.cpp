@@ -80,7 +80,7 @@ TEST(Segment, AnEmptyFileIsSweptWhenItIsOld) {
   close(fd);
 }
 
-// Whoever made it was killed before it took the lock, and who comes now has its address.
+// A process was killed after it had made its file and before it took the lock; another has its address now.
 TEST(Segment, AnEmptyFileOfOnesOwnAddressIsInNobodysWay) {
   const std::string path = path_of(address(0));
   close(open(path.c_str(), O_CREAT | O_EXCL | O_RDWR, 0600));
@@ -90,7 +90,7 @@ TEST(Segment, AnEmptyFileOfOnesOwnAddressIsInNobodysWay) {
   EXPECT_NE(Segment::attach(address(0), geteuid()), nullptr);
 }
 
-// Who sweeps may have opened the file of an owner that ends meanwhile, and whose name is taken again.
+// A sweeper may have opened the file of an owner that ends meanwhile, and whose name is taken again.
 TEST(Segment, SweepingHarmsNobodyWhoTakesANameAgain) {
   std::atomic<bool> over{false};
   std::thread sweeper([&] {
