@@ -4,6 +4,7 @@
 #include "engine/goal/goal.h"
 
 #include <algorithm>
+#include <atomic>
 #include <cstdio>
 #include <cstring>
 #include <mutex>
@@ -22,6 +23,7 @@ namespace {
 
 using namespace portunus::goal;
 
+std::atomic<uint64_t> compilations{0};
 thread_local std::string explanation;
 thread_local const char* fixed_explanation = nullptr;  // in place of it, where there was no memory
 
@@ -88,8 +90,11 @@ Plan plan_of(goal_schedule& s) {
 
 int load(goal_schedule& s, uint16_t context) {
   Library& library = Library::instance();
-  if (!s.compiled) s.compiled = compile(plan_of(s), static_cast<uint32_t>(library.job().rank));
-  s.instance.emplace(library.port(), s.compiled, s.arguments, context, s.epoch);
+  if (!s.compiled) {
+    s.compiled = compile(plan_of(s), static_cast<uint32_t>(library.job().rank));
+    compilations.fetch_add(1, std::memory_order_relaxed);
+  }
+  s.instance.emplace(library.port(), s.compiled, s.arguments, context, s.epoch, s.tag);
   const int code = s.instance->load();
   if (code == PTL_OK) return GOAL_SUCCESS;
   s.instance.reset();
@@ -434,6 +439,8 @@ int GOAL_Free(GOAL_Schedule* schedule) try {
   return GOAL_SUCCESS;
 }
 GOAL_BARRIER
+
+uint64_t GOAL_Compilations(void) { return compilations.load(std::memory_order_relaxed); }
 
 const char* GOAL_Explain(void) { return fixed_explanation ? fixed_explanation : explanation.c_str(); }
 

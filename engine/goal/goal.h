@@ -206,6 +206,9 @@ int GOAL_Mismatches(GOAL_Schedule schedule, const uint64_t **count);
 /* Frees a schedule and sets *schedule to NULL; if it runs, as after GOAL_Cancel (its request is void then). */
 int GOAL_Free(GOAL_Schedule *schedule);
 
+/* The number of schedules that this process has compiled so far. Copies (GOAL_Clone) do not count. */
+uint64_t GOAL_Compilations(void);
+
 /* The last error of this thread, as a sentence. */
 const char *GOAL_Explain(void);
 

@@ -5,8 +5,8 @@
  *                     schedule and no message. Blocking calls of any length; started ones of short data. The memory is made after the
  *                     first few calls, that for long data after the first few long ones
  *   kept              a compiled schedule of the call's shape (kind, sizes, root, type, operation) that stays, and is run again by each
- *                     call that is alike: one increment of a counter, and where data are short their copy
- *   made for it       a schedule that is freed behind the call: kinds in which sizes differ from rank to rank
+ *                     call that is alike: one increment of a counter, and where data are short their copy. Where sizes differ from rank
+ *                     to rank, each rank by itself goes on with its schedule, or takes another, as its own sizes stay or change
  * An algorithm that PTL_COLLECTIVES names for a collective excludes memory for it.
  *
  *     GOAL_Team team;  GOAL_Group all;  GOAL_Call sum = {.kind = GOAL_CALL_ALLREDUCE};
@@ -43,7 +43,7 @@ typedef struct goal_team *GOAL_Team;
 typedef GOAL_ENUM {
     GOAL_CALL_BARRIER, GOAL_CALL_BCAST, GOAL_CALL_GATHER, GOAL_CALL_SCATTER, GOAL_CALL_ALLGATHER, GOAL_CALL_ALLTOALL,
     GOAL_CALL_REDUCE, GOAL_CALL_ALLREDUCE, GOAL_CALL_REDUCE_SCATTER, GOAL_CALL_SCAN, GOAL_CALL_EXSCAN,
-    GOAL_CALL_GATHERV, GOAL_CALL_SCATTERV, GOAL_CALL_ALLGATHERV, GOAL_CALL_ALLTOALLV, GOAL_CALL_EXCHANGE
+    GOAL_CALL_GATHERV, GOAL_CALL_SCATTERV, GOAL_CALL_ALLGATHERV, GOAL_CALL_ALLTOALLV
 } GOAL_Call_kind;
 
 /* The part of one rank. `in` is its contribution and `out` its result, packed, where the collective has either on this
@@ -54,8 +54,7 @@ typedef GOAL_ENUM {
  *   REDUCE_SCATTER         `counts[i]` elements are rank i's (NULL: `count` each); they differ
  *   the ..V                sizes and places in bytes, for each rank, of what leaves (`in_`) and comes (`out_`), where that is
  *                          more than one part; else `bytes`. A rank's own part is copied unless both places are the same; SCATTERV:
- *                          the root's stays where it is if `out` is NULL
- *   EXCHANGE               `leaving` and `coming`, by GOAL_Exchange */
+ *                          the root's stays where it is if `out` is NULL */
 typedef struct {
     GOAL_Call_kind kind;
     int root;
@@ -68,8 +67,6 @@ typedef struct {
     const size_t *counts;
     const size_t *in_sizes, *out_sizes;
     const ptrdiff_t *in_places, *out_places;
-    const GOAL_Edge *leaving, *coming;
-    int num_leaving, num_coming;
 } GOAL_Call;
 
 /* For GOAL_Team_open: no call goes through memory; the caller has checked the arguments of all calls, which are not looked at again. */

@@ -8,7 +8,7 @@
 namespace portunus::goal {
 
 Instance::Instance(const Port& port, std::shared_ptr<const Compiled> compiled, std::span<const Argument> arguments, uint16_t context,
-                   uint8_t epoch)
+                   uint8_t epoch, uint32_t tag)
     : compiled_(std::move(compiled)) {
   const Plan& plan = compiled_->plan;
   for (size_t i = 0; i < plan.argument_bytes.size(); ++i) {
@@ -18,7 +18,7 @@ Instance::Instance(const Port& port, std::shared_ptr<const Compiled> compiled, s
                                 ", but the memory given for it has " + std::to_string(given) + "; give more");
   }
   scratch_.reset(new std::byte[plan.scratch_bytes + 1]());
-  program_ = std::make_unique<LoadedProgram>(port, in_context(compiled_->program, context, epoch), bind(arguments));
+  program_ = std::make_unique<LoadedProgram>(port, in_context(compiled_->program, context, epoch, tag), bind(arguments));
   if (ProgramTrace* trace = program_->trace()) trace->label_by(plan.graph);
 }
 

@@ -27,7 +27,7 @@ class Instance {
   // Throws ScheduleError if there are too few arguments or one is too small, and std::bad_alloc. The port must
   // outlive this object.
   Instance(const Port& port, std::shared_ptr<const Compiled> compiled, std::span<const Argument> arguments, uint16_t context,
-           uint8_t epoch = 0);
+           uint8_t epoch = 0, uint32_t tag = 0);
   // Claims what running takes: PTL_* codes.
   int load() { return program_->load(); }
 

@@ -44,17 +44,31 @@ int check_buffer(const Call& call, const void* buffer, MPI_Count count, MPI_Data
   return MPI_SUCCESS;
 }
 
-int check_buffers(const Call& call, const void* buffer, Counts counts, Counts displacements, MPI_Datatype type) {
-  if (counts.null() || displacements.null())
-    return raise(call.function, call.comm, MPI_ERR_ARG, "the counts or the displacements are null");
-  for (int i = 0; i < call.comm->size; ++i) {
-    if (int error = check_buffer(call, buffer, counts[i], type)) return error;
-    if (counts[i] > 0 && !(Checked(displacements[i]) * find_type(type)->extent).within(kFarthest))
-      return raise(call.function, call.comm, MPI_ERR_ARG, "the displacement %lld is too large", static_cast<long long>(displacements[i]));
-    if (counts[i] == 0) continue;
-    const auto part = reinterpret_cast<intptr_t>(buffer) + static_cast<intptr_t>(displacements[i]) * find_type(type)->extent;
-    if (int error = check_memory(call, reinterpret_cast<const void*>(part), counts[i], type)) return error;
+int part_of(const Call& call, const Side& side, int i, Elements& part) {
+  if ((side.differ && (side.counts.null() || side.displacements.null())) || (side.has_types && side.types == nullptr))
+    return raise(call.function, call.comm, MPI_ERR_ARG, "an array of counts, displacements or types is null");
+  const MPI_Count count = side.differ ? side.counts[i] : side.count, place = side.differ ? side.displacements[i]
+                                                                             : side.same ? 0
+                                                                                         : i * count;
+  const MPI_Datatype type = side.has_types ? side.types[i] : side.type;
+  const bool in_place = side.buffer == MPI_IN_PLACE;  // which is refused
+  const auto* buffer = reinterpret_cast<const void*>(reinterpret_cast<intptr_t>(side.buffer) + (side.has_types && !in_place ? place : 0));
+  if (int error = check_buffer(call, buffer, count, type)) return error;
+  if (side.differ && !side.has_types && count > 0 && !(Checked(place) * find_type(type)->extent).within(kFarthest))
+    return raise(call.function, call.comm, MPI_ERR_ARG, "the displacement %lld is too large", static_cast<long long>(place));
+  part = Elements(buffer, 0, type).part(side.has_types ? 0 : place, static_cast<size_t>(count));
+  return count > 0 ? check_memory(call, part.data(), count, type) : MPI_SUCCESS;
+}
+
+int parts_of(const Call& call, const Side& side, const Peers& peers, Parts& parts) {
+  parts = Parts(peers.ranks);
+  Elements part;
+  for (int k = 0; k < peers.number; ++k) {
+    const int i = peers.turned ? k ^ 1 : k, peer = peers.list ? (*peers.list)[static_cast<size_t>(i)] : peers.base + i;
+    if (int error = part_of(call, side, i, part)) return error;
+    if (peer != MPI_PROC_NULL) parts.add(peer, part);
   }
+  parts.close();
   return MPI_SUCCESS;
 }
 
@@ -68,10 +82,6 @@ void note_signature(const Call& call, MPI_Count count, MPI_Datatype type, MPI_Op
 int check_op(const Call& call, MPI_Op op, MPI_Datatype type) {
   const char* why = refusal(op, type);
   return why == nullptr ? MPI_SUCCESS : raise(call.function, call.comm, MPI_ERR_OP, "%s", why);
-}
-
-int refuse_in_place(const Call& call, const char* buffer) {
-  return raise(call.function, call.comm, MPI_ERR_BUFFER, "MPI_IN_PLACE cannot stand for the %s buffer here", buffer);
 }
 
 int check_distinct(const Call& call, const Elements& from, const Elements& to) {

@@ -4,16 +4,50 @@
 #pragma once
 
 #include <cstddef>
+#include <vector>
 
 #include "mpi-adi/collectives/counts.hpp"
-#include "mpi-adi/collectives/elements.hpp"
+#include "mpi-adi/collectives/movement.hpp"
 #include "mpi-adi/collectives/run.hpp"
 #include "mpi-adi/core/debug.hpp"
 #include "mpi-adi/types/datatype.hpp"
 
 namespace portunus::mpi::collectives {
 
+// One side of a collective as the user gave it: what goes to, or comes from, each rank.
+struct Side {
+  Side(const void* where, MPI_Count each, MPI_Datatype of) : buffer(where), count(each), type(of) {}
+  Side(const void* where, Counts each, Counts places, MPI_Datatype of)
+      : buffer(where), type(of), differ(true), counts(each), displacements(places) {}
+  Side(const void* where, Counts each, Counts places, const MPI_Datatype of[])
+      : buffer(where), differ(true), has_types(true), counts(each), displacements(places), types(of) {}
+  // The same elements go to all.
+  Side to_all() const {
+    Side side(*this);
+    side.same = true;
+    return side;
+  }
+
+  const void* buffer;
+  MPI_Count count = 0;  // each
+  MPI_Datatype type = MPI_BYTE;
+  bool differ = false, has_types = false, same = false;
+  Counts counts{}, displacements{};     // where they differ
+  const MPI_Datatype* types = nullptr;  // has_types: then displacements are bytes
+};
+
+// The ranks that parts belong to: from `base` on so many, or those of the list, pairs of which may be `turned`; of `ranks` in all.
+struct Peers {
+  int ranks, base = 0;
+  const std::vector<int>* list = nullptr;
+  bool turned = false;
+  int number = list ? static_cast<int>(list->size()) : ranks;
+};
+
 // Each returns MPI_SUCCESS or the error that it raised.
+// The part that the side has for peer number i; those that it has for all peers.
+int part_of(const Call& call, const Side& side, int i, Elements& part);
+int parts_of(const Call& call, const Side& side, const Peers& peers, Parts& parts);
 // The communicator; the address for the request.
 int check_call(Call& call, MPI_Comm comm);
 int check_root(const Call& call, int root);
@@ -30,10 +64,14 @@ inline void sign(const Call& call, MPI_Count count, MPI_Datatype type, MPI_Op op
   if (debug.calls) [[unlikely]]
     note_signature(call, count, type, op);
 }
-// `counts` and `displacements` for every rank.
-int check_buffers(const Call& call, const void* buffer, Counts counts, Counts displacements, MPI_Datatype type);
+// So many parts of one size, one behind the other, which this rank `reads`, or which come.
+inline int one_of(const Call& call, const Side& side, int parts, bool reads, Elements& elements) {
+  if (int error = check_buffer(call, side.buffer, side.count, side.type)) return error;
+  if (int error = reads ? check_memory(call, side.buffer, side.count * parts, side.type) : MPI_SUCCESS) return error;
+  elements = Elements(side.buffer, static_cast<size_t>(side.count) * static_cast<size_t>(parts), side.type);
+  return MPI_SUCCESS;
+}
 int check_op(const Call& call, MPI_Op op, MPI_Datatype type);
-int refuse_in_place(const Call& call, const char* buffer);
 int check_distinct(const Call& call, const Elements& from, const Elements& to);
 // The data that this rank sends to itself, and the place for them: no way of the data may cut it in silence. `exact`: nor need a way know
 // what to do with less.

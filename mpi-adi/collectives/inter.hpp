@@ -5,8 +5,7 @@
 // collective per communicator at a time. Source: MPI-5.0, 6.2.3 and what each collective says of them.
 #pragma once
 
-#include "mpi-adi/collectives/counts.hpp"
-#include "mpi-adi/collectives/run.hpp"
+#include "mpi-adi/collectives/checks.hpp"
 #include "mpi-adi/comm/processes.hpp"
 
 namespace portunus::mpi::collectives::inter {
@@ -16,16 +15,6 @@ inline int own_base(const Communicator& comm) {
   return identity_of(comm.group->job_rank(0)) < identity_of(comm.remote_group->job_rank(0)) ? 0 : comm.remote_group->size;
 }
 inline int remote_base(const Communicator& comm) { return own_base(comm) == 0 ? comm.group->size : 0; }
-
-// How many elements of which type go to or come from each rank of the other group.
-struct Side {
-  const void* buffer;
-  MPI_Datatype type;
-  MPI_Count count = 0;  // each
-  Counts counts{}, displacements{};
-  const MPI_Datatype* types = nullptr;  // displacements are bytes
-  bool same = false;                    // the same elements go to all
-};
 
 int all(const Call& call, const Side& out, const Side& in);
 // root: MPI_ROOT here, a rank of the other group, or MPI_PROC_NULL. from_root: data go from the root to the other group.

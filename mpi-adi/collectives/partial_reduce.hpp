@@ -6,27 +6,31 @@
 #pragma once
 
 #include <memory>
-#include <vector>
 
-#include "mpi-adi/collectives/combine.hpp"
+#include "mpi-adi/collectives/movement.hpp"
 #include "mpi-adi/collectives/run.hpp"
 
 namespace portunus::mpi::collectives {
 
-constexpr int kAllRanks = -1;
-
-// Sizes and places of the packed parts of a vector.
-struct Parts {
-  Parts(const Call& call, const Elements& vector);
-  std::vector<size_t> counts;
-  Pieces pieces;
-};
+// The parts of a vector that lie one behind the other, of so many elements: counts(rank).
+template <class Count>
+Parts divided(const Elements& vector, int ranks, Count&& counts) {
+  Parts parts(ranks);
+  ptrdiff_t first = 0;
+  for (int i = 0; i < ranks; ++i) {
+    const size_t count = counts(i);
+    parts.add(i, vector.part(std::exchange(first, first + static_cast<ptrdiff_t>(count)), count));
+  }
+  parts.close();
+  return parts;
+}
 
 // The first half; the second is what comes `then`.
-class ReduceInParts : public Work {
+class ReduceInParts : public Movement<Parts, Contributions> {
  public:
   // `to` is empty where nothing comes out. `root`: or kAllRanks.
-  ReduceInParts(const Call& call, const Elements& from, const Elements& to, MPI_Op op, int root);
+  ReduceInParts(const Call& call, const Elements& from, const Elements& to, MPI_Op op, int root)
+      : ReduceInParts(call, from, to, op, root, std::make_shared<Image>(from.part(0, share_of(call, from, call.comm->rank)))) {}
   // Is it worthwhile, two steps instead of one? Equal on all ranks. Each gets and combines ranks - 2 vectors less.
   static bool is_for(const Call& call, const Elements& vector) {
     constexpr size_t kLeastSaved = 128 * 1024;
@@ -34,16 +38,32 @@ class ReduceInParts : public Work {
     return ranks > 2 && vector.count() >= ranks && vector.bytes() * (ranks - 2) >= kLeastSaved;
   }
 
-  void describe(GOAL_Call& call) override { describe_exchange(call, parts_.pieces, contributions_); }
-  void fill(std::byte* in) const override { from_.pack(in); }
-  void drain(const std::byte* out) const override { combine(op_, out, parts_.counts.size(), share_->elements()); }
-
  private:
-  Elements from_;
-  OpHold op_;
-  Parts parts_;
-  Pieces contributions_;          // of all ranks to this one's part
-  std::shared_ptr<Image> share_;  // what this rank combines
+  // The combined parts come together. They lie in `share`.
+  class Collect : public Movement<Elements, Parts> {
+   public:
+    Collect(int root, std::shared_ptr<Image> share, Parts to)
+        : Movement(root == kAllRanks ? GOAL_CALL_ALLGATHERV : GOAL_CALL_GATHERV, root == kAllRanks ? 0 : root, share->elements().bytes(),
+                   share->elements(), std::move(to)),
+          share_(std::move(share)) {}
+
+   private:
+    std::shared_ptr<Image> share_;
+  };
+
+  ReduceInParts(const Call& call, const Elements& from, const Elements& to, MPI_Op op, int root, std::shared_ptr<Image> share)
+      : Movement(GOAL_CALL_ALLTOALLV, 0, 0, parts_of(call, from),
+                 Contributions(op, share->elements(), call.comm->size, 0, call.comm->size, share->elements().bytes())) {
+    const bool gets = root == kAllRanks || root == call.comm->rank;
+    then = std::make_unique<Collect>(root, std::move(share), gets ? parts_of(call, to) : Parts());
+  }
+  static size_t share_of(const Call& call, const Elements& vector, int rank) {
+    const auto ranks = static_cast<size_t>(call.comm->size);
+    return vector.count() / ranks + (static_cast<size_t>(rank) < vector.count() % ranks ? 1 : 0);
+  }
+  static Parts parts_of(const Call& call, const Elements& vector) {
+    return divided(vector, call.comm->size, [&](int i) { return share_of(call, vector, i); });
+  }
 };
 
 }  // namespace portunus::mpi::collectives

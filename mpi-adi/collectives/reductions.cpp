@@ -7,9 +7,9 @@
 #include <vector>
 
 #include "mpi-adi/collectives/checks.hpp"
-#include "mpi-adi/collectives/combine.hpp"
 #include "mpi-adi/collectives/forms.hpp"
 #include "mpi-adi/collectives/inter.hpp"
+#include "mpi-adi/collectives/movement.hpp"
 #include "mpi-adi/collectives/partial_reduce.hpp"
 #include "mpi-adi/core/errors.hpp"
 #include "mpi-adi/op/op.hpp"
@@ -27,21 +27,17 @@ struct Vectors {
 };
 
 // How many elements of the result are rank i's.
-size_t share(const Vectors& v, size_t i) { return v.counts.null() ? v.to.count() : static_cast<size_t>(v.counts[i]); }
+size_t share(const Vectors& v, int i) { return v.counts.null() ? v.to.count() : static_cast<size_t>(v.counts[i]); }
 
-class ByEngine : public Work {
+class ByEngine : public Movement<Elements, Elements> {
  public:
-  ByEngine(const Call& call, const Vectors& v, const EngineOp& op) : from_(v.from), to_(v.to), op_(op) {
-    key = {v.kind, static_cast<uint8_t>(op.type), static_cast<uint8_t>(op.op), v.root, v.from.bytes()};
-    in_bytes = v.from.bytes();
-    out_bytes = v.to.bytes();
-    user_in = v.from.data();
-    user_out = v.to.data();
-    in_is_direct = v.from.contiguous() && !op.truth;
-    out_is_direct = v.to.contiguous();
-    in_place = v.in_place;
+  ByEngine(const Call& call, const Vectors& v, const EngineOp& op)
+      : Movement(v.kind, v.root, v.from.bytes(), v.from, v.to, v.in_place ? Own::is_there : Own::moves), op_(op) {
+    key.type = static_cast<uint8_t>(op.type);
+    key.op = static_cast<uint8_t>(op.op);
+    in_is_direct = in_is_direct && !op.truth;
     if (v.kind != GOAL_CALL_REDUCE_SCATTER) return;
-    for (int i = 0; !v.counts.null() && i < call.comm->size; ++i) shares_.push_back(share(v, static_cast<size_t>(i)) * op.parts);
+    for (int i = 0; !v.counts.null() && i < call.comm->size; ++i) shares_.push_back(share(v, i) * op.parts);
     if (in_place) out_is_direct = false;  // the result is shorter than what goes in
   }
   void describe(GOAL_Call& call) override {
@@ -55,84 +51,40 @@ class ByEngine : public Work {
     from_.pack(in);
     if (op_.truth) make_truth(op_.type, in, from_.count());
   }
-  void drain(const std::byte* out) const override {
-    if (!out_is_direct || out != user_out) to_.unpack(out);
-  }
 
  private:
-  Elements from_, to_;
   EngineOp op_;
   std::vector<size_t> shares_;  // of a reduce_scatter whose parts differ
 };
 
 // All contributions come to the ranks that get a result, one after the other.
-class ByApplication : public Work {
- public:
-  ByApplication(const Call& call, const Vectors& v, MPI_Op op) : from_(v.from), to_(v.to), op_(op) {
-    const size_t n = static_cast<size_t>(call.comm->size), rank = static_cast<size_t>(call.comm->rank);
-    const size_t bytes = v.from.bytes();
-    in_bytes = bytes;
-    in_is_direct = v.from.contiguous() && !v.in_place;
-    user_in = v.from.data();
-    ranks_ = n;
-    switch (v.kind) {
-      case GOAL_CALL_REDUCE:
-        key = {GOAL_CALL_GATHER, 0, 0, v.root, bytes};
-        out_bytes = call.comm->rank == v.root ? n * bytes : 0;
-        break;
-      case GOAL_CALL_ALLREDUCE:
-        key = {GOAL_CALL_ALLGATHER, 0, 0, 0, bytes};
-        out_bytes = n * bytes;
-        break;
-      case GOAL_CALL_SCAN:
-      case GOAL_CALL_EXSCAN: {
-        const bool with_own = v.kind == GOAL_CALL_SCAN;
-        ranks_ = with_own ? rank + 1 : rank;
-        key.kind = GOAL_CALL_ALLTOALLV;
-        for (size_t i = 0; i < n; ++i) {
-          leaving_.add(i > rank || (i == rank && with_own) ? bytes : 0, 0);
-          coming_.add(i < ranks_ ? bytes : 0, static_cast<ptrdiff_t>(i * bytes));
-        }
-        out_bytes = ranks_ * bytes;
-        break;
-      }
-      default: spread_parts(v, n, rank);
-    }
+int reduce_here(const Call& call, const Vectors& v, MPI_Op op) {
+  const int n = call.comm->size, rank = call.comm->rank;
+  const size_t bytes = v.from.bytes();
+  const auto first = [&](int ranks, size_t each) { return Contributions(op, v.to, n, 0, ranks, each); };
+  if (v.kind == GOAL_CALL_REDUCE || v.kind == GOAL_CALL_ALLREDUCE) {
+    const bool all = v.kind == GOAL_CALL_ALLREDUCE;
+    return carry_out<Movement<Elements, Contributions>>(call, all ? GOAL_CALL_ALLGATHER : GOAL_CALL_GATHER, v.root, bytes, v.from,
+                                                        first(all || rank == v.root ? n : 0, bytes));
   }
-  void describe(GOAL_Call& call) override {
-    if (key.kind == GOAL_CALL_ALLTOALLV) describe_exchange(call, leaving_, coming_);
-    else Work::describe(call);
-  }
-  void fill(std::byte* in) const override { from_.pack(in); }
-  void drain(const std::byte* out) const override { combine(op_, out, ranks_, to_); }
-
- private:
-  // Rank i gets part i of everyone's vector.
-  void spread_parts(const Vectors& v, size_t n, size_t rank) {
-    const size_t element = v.from.count() > 0 ? v.from.bytes() / v.from.count() : 0;
-    const size_t own = share(v, rank) * element;
-    size_t place = 0;
-    key.kind = GOAL_CALL_ALLTOALLV;
-    for (size_t i = 0; i < n; ++i) {
-      leaving_.add(share(v, i) * element, static_cast<ptrdiff_t>(place));
-      coming_.add(own, static_cast<ptrdiff_t>(i * own));
-      place += leaving_.sizes.back();
-    }
-    out_bytes = n * own;
-  }
-
-  Elements from_, to_;
-  OpHold op_;
-  size_t ranks_ = 0;  // whose contributions make the result
-  Pieces leaving_, coming_;
-};
+  const auto exchange = [&](Parts parts, Contributions all) {
+    return carry_out<Movement<Parts, Contributions>>(call, GOAL_CALL_ALLTOALLV, 0, size_t{0}, std::move(parts), std::move(all));
+  };
+  if (v.kind == GOAL_CALL_REDUCE_SCATTER)  // rank i gets part i of everyone's vector
+    return exchange(divided(v.from, n, [&](int i) { return share(v, i); }), first(n, v.to.bytes()));
+  const int with_own = v.kind == GOAL_CALL_SCAN ? 1 : 0;
+  Parts later(n);
+  for (int i = rank + 1 - with_own; i < n; ++i) later.add(i, v.from);
+  later.close();
+  return exchange(std::move(later), first(rank + with_own, bytes));
+}
 
 int reduce_vectors(const Call& call, const Vectors& v, MPI_Op op) {
   if (const EngineOp engine = engine_op(op, v.from.type()); engine.possible) return carry_out<ByEngine>(call, call, v, engine);
   const bool all = v.kind == GOAL_CALL_ALLREDUCE;
   if ((all || v.kind == GOAL_CALL_REDUCE) && ReduceInParts::is_for(call, v.from))
     return carry_out<ReduceInParts>(call, call, v.from, v.to, op, all ? kAllRanks : v.root);
-  return carry_out<ByApplication>(call, call, v, op);
+  return reduce_here(call, v, op);
 }
 
 // Checks and makes the vectors of a reduction whose result has as many elements as what goes in.

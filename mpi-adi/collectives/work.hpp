@@ -54,25 +54,6 @@ class Work {
   std::unique_ptr<Work> then{};  // begins when this one is drained
 };
 
-// Sizes and places of what goes to, or comes from, each rank.
-struct Pieces {
-  std::vector<size_t> sizes;
-  std::vector<ptrdiff_t> places;
-  void add(size_t size, ptrdiff_t place) {
-    sizes.push_back(size);
-    places.push_back(place);
-  }
-};
-
-// An alltoallv for Work::describe.
-inline void describe_exchange(GOAL_Call& call, const Pieces& out, const Pieces& in) {
-  call.kind = GOAL_CALL_ALLTOALLV;
-  call.in_sizes = out.sizes.data();
-  call.in_places = out.places.data();
-  call.out_sizes = in.sizes.data();
-  call.out_places = in.places.data();
-}
-
 // Memory for data that are packed.
 struct Packed {
   std::vector<std::byte> in, out;

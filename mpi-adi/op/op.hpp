@@ -39,7 +39,7 @@ class OpHold {
  public:
   explicit OpHold(MPI_Op op);
   ~OpHold();
-  OpHold(const OpHold&) = delete;
+  OpHold(const OpHold& other) : OpHold(other.op_) {}
   OpHold& operator=(const OpHold&) = delete;
   MPI_Op op() const { return op_; }
 

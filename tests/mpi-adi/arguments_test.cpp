@@ -113,7 +113,7 @@ const Wrong kCollectives[] = {
     WRONG(COUNT, MPI_Alltoall(buffer, -1, I, other, 1, I, W)),
     WRONG(BUFFER, MPI_Alltoall(buffer, 1, I, MPI_IN_PLACE, 1, I, W)),
     WRONG(ARG, MPI_Alltoallv(buffer, ints, nullptr, I, other, ints, ints, I, W)),
-    WRONG(TYPE, MPI_Alltoallw(buffer, ints, ints, types, other, ints, ints, nullptr, W)),
+    WRONG(ARG, MPI_Alltoallw(buffer, ints, ints, types, other, ints, ints, nullptr, W)),
     WRONG(OP, MPI_Reduce(buffer, other, 1, I, MPI_OP_NULL, 0, W)),
     WRONG(OP, MPI_Reduce(buffer, other, 1, I, no_op, 0, W)),
     WRONG(OP, MPI_Reduce(buffer, other, 1, MPI_DOUBLE, MPI_BAND, 0, W)),

@@ -2,6 +2,7 @@
 #include "engine/goal/call/build.hpp"
 
 #include <algorithm>
+#include <numeric>
 
 #include "engine/core/triggered/atomic_ops.hpp"
 #include "engine/goal/calls.hpp"
@@ -12,7 +13,8 @@ namespace {
 
 bool is_reduction(GOAL_Call_kind kind) { return kind >= GOAL_CALL_REDUCE && kind <= GOAL_CALL_EXSCAN; }
 bool has_root(GOAL_Call_kind kind) {
-  return kind == GOAL_CALL_BCAST || kind == GOAL_CALL_GATHER || kind == GOAL_CALL_SCATTER || kind == GOAL_CALL_REDUCE;
+  return kind == GOAL_CALL_BCAST || kind == GOAL_CALL_GATHER || kind == GOAL_CALL_SCATTER || kind == GOAL_CALL_REDUCE ||
+         kind == GOAL_CALL_GATHERV || kind == GOAL_CALL_SCATTERV;
 }
 
 // This rank's own part among all parts at `all`.
@@ -30,11 +32,12 @@ Shape shape_of(const GOAL_Call& call, bool starts, bool meets) {
     shape.op = call.op;
     shape.size = call.count;
   }
+  if (has_own_sizes(call)) shape.size = 0;
   return shape;
 }
 
-bool has_shape(const GOAL_Call& call) {
-  return call.kind < GOAL_CALL_GATHERV && !(call.kind == GOAL_CALL_REDUCE_SCATTER && call.counts != nullptr);
+bool has_own_sizes(const GOAL_Call& call) {
+  return call.kind >= GOAL_CALL_GATHERV || (call.kind == GOAL_CALL_REDUCE_SCATTER && call.counts != nullptr);
 }
 
 bool waits_for_all(const GOAL_Call& call) {
@@ -48,9 +51,10 @@ bool waits_for_all(const GOAL_Call& call) {
 }
 
 Extents extents_of(const GOAL_Call& call, const GOAL_Group& group) {
-  const size_t all = call.bytes * static_cast<size_t>(group.size);
+  const size_t all = call.bytes * static_cast<size_t>(group.size), rank = static_cast<size_t>(group.rank);
   const bool is_root = group.rank == call.root;
-  const size_t vector = is_reduction(call.kind) ? call.count * local_size(type_of(call.type)) : 0;
+  const size_t width = is_reduction(call.kind) ? local_size(type_of(call.type)) : 0, vector = call.count * width;
+  const auto sum = [&](const size_t* sizes) { return std::accumulate(sizes, sizes + group.size, size_t{0}); };
   switch (call.kind) {
     case GOAL_CALL_BCAST: return {0, call.bytes};
     case GOAL_CALL_GATHER: return {call.bytes, is_root ? all : 0};
@@ -58,15 +62,46 @@ Extents extents_of(const GOAL_Call& call, const GOAL_Group& group) {
     case GOAL_CALL_ALLGATHER: return {call.bytes, all};
     case GOAL_CALL_ALLTOALL: return {all, all};
     case GOAL_CALL_REDUCE: return {vector, is_root ? vector : 0};
-    case GOAL_CALL_REDUCE_SCATTER: return {vector * static_cast<size_t>(group.size), vector};
+    case GOAL_CALL_REDUCE_SCATTER:
+      if (call.counts) return {sum(call.counts) * width, call.counts[rank] * width};
+      return {vector * static_cast<size_t>(group.size), vector};
     case GOAL_CALL_EXSCAN: return {vector, group.rank > 0 ? vector : 0};
     case GOAL_CALL_ALLREDUCE:
     case GOAL_CALL_SCAN: return {vector, vector};
-    default: return {};
+    case GOAL_CALL_GATHERV: return {call.bytes, is_root ? sum(call.out_sizes) : 0};
+    case GOAL_CALL_SCATTERV: return {is_root ? sum(call.in_sizes) : 0, is_root ? call.in_sizes[rank] : call.bytes};
+    case GOAL_CALL_ALLGATHERV: return {call.out_sizes[rank], sum(call.out_sizes)};
+    case GOAL_CALL_ALLTOALLV: return {sum(call.in_sizes), sum(call.out_sizes)};
+    case GOAL_CALL_BARRIER: break;
+  }
+  return {};
+}
+
+Ends parts_of(const GOAL_Call& call, const GOAL_Group& group) {
+  const bool is_root = group.rank == call.root, all = call.kind == GOAL_CALL_ALLTOALLV;
+  Ends ends;
+  if (all || (call.kind == GOAL_CALL_SCATTERV && is_root)) ends.in = {call.in_sizes, call.in_places};
+  if (all || (call.kind == GOAL_CALL_GATHERV && is_root) || call.kind == GOAL_CALL_ALLGATHERV) ends.out = {call.out_sizes, call.out_places};
+  return ends;
+}
+
+void write_details(const GOAL_Call& call, const GOAL_Group& group, bool places, Details& details) {
+  details.clear();
+  if (!has_own_sizes(call)) return;
+  const auto add = [&](const auto* words) {
+    if (words) details.insert(details.end(), words, words + group.size);
+  };
+  const auto [in, out] = parts_of(call, group);
+  details.push_back(call.bytes);
+  if (call.kind == GOAL_CALL_REDUCE_SCATTER) add(call.counts);
+  for (const Parts& end : {in, out}) {
+    add(end.sizes);
+    if (places) add(end.places);
   }
 }
 
 size_t most_bytes(const GOAL_Call& call, const GOAL_Group& group) {
+  if (has_own_sizes(call)) return 0;
   GOAL_Group root = group;
   root.rank = has_root(call.kind) ? call.root : group.size - 1;
   const Extents extents = extents_of(call, root);
@@ -75,16 +110,15 @@ size_t most_bytes(const GOAL_Call& call, const GOAL_Group& group) {
 
 const char* refusal_of(const GOAL_Call& call, const GOAL_Group& group) {
   if (call.kind == GOAL_CALL_BARRIER) return nullptr;
-  if (static_cast<unsigned>(call.kind) > GOAL_CALL_EXCHANGE) return "there is no such collective";
-  const bool has_root_too = has_root(call.kind) || call.kind == GOAL_CALL_GATHERV || call.kind == GOAL_CALL_SCATTERV;
-  if (has_root_too && (call.root < 0 || call.root >= group.size)) return "the root is not one of the group";
+  if (static_cast<unsigned>(call.kind) > GOAL_CALL_ALLTOALLV) return "there is no such collective";
+  if (has_root(call.kind) && (call.root < 0 || call.root >= group.size)) return "the root is not one of the group";
   if (is_reduction(call.kind)) {
     if (static_cast<unsigned>(call.type) > GOAL_LONG_DOUBLE_LOC) return "there is no such type";
     if (static_cast<unsigned>(call.op) > GOAL_XOR || call.op == GOAL_SUB || call.op == GOAL_DIV ||
         !known(static_cast<ptlx_local_op_t>(call.op), type_of(call.type)))
       return "ranks are combined with ADD, MULT, MAX, MIN, AND, OR or XOR, as far as the type has it";
   }
-  if (has_shape(call)) {
+  if (!has_own_sizes(call)) {
     const Extents extents = extents_of(call, group);
     const bool may_stay = call.kind == GOAL_CALL_SCATTER && group.rank == call.root;
     return (extents.in > 0 && !call.in) || (extents.out > 0 && !call.out && !may_stay) ? "a buffer has no memory" : nullptr;
@@ -135,11 +169,10 @@ int build(GOAL_Schedule& schedule, const GOAL_Group& group, const GOAL_Call& cal
     case GOAL_CALL_GATHERV:
       return GOAL_Gatherv(&schedule, &group, in, call.bytes, out, call.out_sizes, call.out_places, call.root, nullptr);
     case GOAL_CALL_SCATTERV:
-      return GOAL_Scatterv(&schedule, &group, in, call.in_sizes, call.in_places, out, call.bytes, call.root, nullptr);
+      return GOAL_Scatterv(&schedule, &group, in, call.in_sizes, call.in_places, out, extents_of(call, group).out, call.root, nullptr);
     case GOAL_CALL_ALLGATHERV: return GOAL_Allgatherv(&schedule, &group, in, out, call.out_sizes, call.out_places, nullptr);
     case GOAL_CALL_ALLTOALLV:
       return GOAL_Alltoallv(&schedule, &group, in, call.in_sizes, call.in_places, out, call.out_sizes, call.out_places, nullptr);
-    case GOAL_CALL_EXCHANGE: return GOAL_Exchange(&schedule, &group, call.leaving, call.num_leaving, call.coming, call.num_coming, nullptr);
   }
   return fail(GOAL_ERR_ARG, "there is no such collective");
 }

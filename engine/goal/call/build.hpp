@@ -4,6 +4,8 @@
 #pragma once
 
 #include <cstddef>
+#include <cstdint>
+#include <vector>
 
 #include "engine/goal/goal_call.h"
 
@@ -21,19 +23,33 @@ struct Shape {
 };
 [[nodiscard]] Shape shape_of(const GOAL_Call& call, bool starts, bool meets);
 
-// Whether all ranks know the shape of the call alike, so that its schedule can stay.
-[[nodiscard]] bool has_shape(const GOAL_Call& call);
+// Whether ranks have parts of sizes of their own, which are no part of the shape.
+[[nodiscard]] bool has_own_sizes(const GOAL_Call& call);
 // Whether it ends on no rank before all have begun by itself.
 [[nodiscard]] bool waits_for_all(const GOAL_Call& call);
 
-// Bytes at `in` and `out` on this rank. For calls with a shape.
+// Bytes of the data at `in` and `out` on this rank.
 struct Extents {
   size_t in = 0, out = 0;
 };
 [[nodiscard]] Extents extents_of(const GOAL_Call& call, const GOAL_Group& group);
 
-// The most bytes that a rank has at either end; alike on all ranks. For calls with a shape.
+// The most bytes that a rank has at either end; alike on all ranks. 0 where ranks have sizes of their own.
 [[nodiscard]] size_t most_bytes(const GOAL_Call& call, const GOAL_Group& group);
+
+// The parts of one end of a call on this rank, where they are one for each rank of the group; nullptr: it is one piece.
+struct Parts {
+  const size_t* sizes = nullptr;
+  const ptrdiff_t* places = nullptr;
+};
+struct Ends {
+  Parts in, out;
+};
+[[nodiscard]] Ends parts_of(const GOAL_Call& call, const GOAL_Group& group);
+
+// What this rank alone knows of a call with sizes of its own: these, and `places` too. Empty for others.
+using Details = std::vector<uint64_t>;
+void write_details(const GOAL_Call& call, const GOAL_Group& group, bool places, Details& details);
 
 // A sentence about what is wrong with a call; nullptr: nothing that can be seen before it is made.
 [[nodiscard]] const char* refusal_of(const GOAL_Call& call, const GOAL_Group& group);

@@ -1,8 +1,11 @@
 // execution.cpp: making and running what one call takes.
 #include "engine/goal/call/execution.hpp"
 
+#include <algorithm>
 #include <cassert>
+#include <cstdint>
 #include <mutex>
+#include <utility>
 
 #include "engine/goal/calls.hpp"
 #include "engine/goal/library.hpp"
@@ -15,10 +18,19 @@ void copy(void* to, const void* from, size_t bytes) {
   if (bytes > 0 && to != nullptr && to != from) copy_run(to, from, bytes);
 }
 
+// Between the memory of a call and a packed copy: f(the part's place in the call's memory, in the copy, bytes).
+template <class Byte, class F>
+void each_part(const Parts& parts, size_t ranks, Byte* memory, std::byte* packed, F&& f) {
+  for (size_t i = 0; i < ranks; packed += parts.sizes[i++])
+    if (parts.sizes[i] > 0) f(memory + parts.places[i], packed, parts.sizes[i]);
+}
+
 }  // namespace
 
-Execution::Execution(const GOAL_Call& call, const GOAL_Group& group, bool copies)
-    : extents_(has_shape(call) ? extents_of(call, group) : Extents{}),
+Execution::Execution(const GOAL_Call& call, const GOAL_Group& group, bool copies, Details details)
+    : group_(group),
+      extents_(extents_of(call, group)),
+      details_(std::move(details)),
       in_place_(!copies && is_in_place(call, group)),
       is_root_(call.kind == GOAL_CALL_BCAST && group.rank == call.root),
       in_(call.in),
@@ -33,18 +45,38 @@ Execution::~Execution() {
   if (schedule_ != nullptr) GOAL_Free(&schedule_);
 }
 
+// The parts follow one another in a copy; else the first one in memory is what their places count from.
+Execution::Region Execution::region(const Parts& parts, std::byte* own, const void* given, size_t bytes) const {
+  auto* const start = copies() ? own : static_cast<std::byte*>(const_cast<void*>(given));
+  if (parts.sizes == nullptr) return {start, bytes, {}};
+  const auto ranks = static_cast<size_t>(group_.size);
+  ptrdiff_t lowest = PTRDIFF_MAX, highest = PTRDIFF_MIN, packed = 0;
+  std::vector<ptrdiff_t> places(ranks, 0);
+  for (size_t i = 0; i < ranks; ++i) {
+    if (parts.sizes[i] == 0) continue;
+    const auto size = static_cast<ptrdiff_t>(parts.sizes[i]);
+    places[i] = copies() ? std::exchange(packed, packed + size) : parts.places[i];
+    lowest = std::min(lowest, places[i]);
+    highest = std::max(highest, places[i] + size);
+  }
+  if (lowest > highest) return {start, 0, places};
+  for (size_t i = 0; i < ranks; ++i)
+    if (parts.sizes[i] > 0) places[i] -= lowest;
+  return {start + lowest, static_cast<size_t>(highest - lowest), places};
+}
+
 int Execution::make(const GOAL_Call& call, const Binding& binding) {
   const std::lock_guard lock(Library::instance().guard);
   int code = GOAL_Create(&schedule_);
   if (code != GOAL_SUCCESS) return code;
   GOAL_Buffer in = GOAL_Arg(0, 0), out = GOAL_Arg(1, 0);
-  if (!has_shape(call)) {
-    in = GOAL_User(call.in);
-    out = GOAL_User(call.out);
-  }
   if (in_place_) (call.kind == GOAL_CALL_SCATTER || call.kind == GOAL_CALL_SCATTERV ? out : in) = GOAL_InPlace();
-  code = build(schedule_, binding.group, call, in, out);
-  if (code == GOAL_SUCCESS && binding.meets) code = GOAL_Barrier(&schedule_, &binding.group, nullptr);
+  const auto [from, to] = regions(call);
+  GOAL_Call placed = call;
+  placed.in_places = from.places.data();
+  placed.out_places = to.places.data();
+  code = build(schedule_, group_, placed, in, out);
+  if (code == GOAL_SUCCESS && binding.meets) code = GOAL_Barrier(&schedule_, &group_, nullptr);
   return code == GOAL_SUCCESS ? compile(call, binding) : code;
 }
 
@@ -56,12 +88,12 @@ int Execution::make_like(const Execution& original, const GOAL_Call& call, const
 }
 
 int Execution::compile(const GOAL_Call& call, const Binding& binding) {
-  void* const in = copies() ? own_in_.get() : const_cast<void*>(call.in);
-  void* const out = copies() ? own_out_.get() : call.out;
+  const auto [in, out] = regions(call);
+  schedule_->tag = binding.tag;
   int code = GOAL_Context(schedule_, binding.context);
   if (code == GOAL_SUCCESS) code = GOAL_Epoch(schedule_, binding.epoch);
-  if (code == GOAL_SUCCESS && has_shape(call)) code = GOAL_Bind(schedule_, 0, in, extents_.in);
-  if (code == GOAL_SUCCESS && has_shape(call)) code = GOAL_Bind(schedule_, 1, out, extents_.out);
+  if (code == GOAL_SUCCESS) code = GOAL_Bind(schedule_, 0, in.start, in.bytes);
+  if (code == GOAL_SUCCESS) code = GOAL_Bind(schedule_, 1, out.start, out.bytes);
   if (code == GOAL_SUCCESS) code = GOAL_Compile(schedule_);
   if (code == GOAL_SUCCESS) code = GOAL_Mismatches(schedule_, &mismatches_);
   if (code != GOAL_SUCCESS) return code;
@@ -73,7 +105,10 @@ int Execution::compile(const GOAL_Call& call, const Binding& binding) {
 int Execution::start(const GOAL_Call& call) {
   assert(!busy());
   if (copies()) {
-    copy(own_in_.get(), call.in, extents_.in);
+    if (const Parts parts = parts_of(call, group_).in; parts.sizes) [[unlikely]]
+      each_part(parts, ranks(), static_cast<const std::byte*>(call.in), own_in_.get(),
+                [](const std::byte* from, std::byte* to, size_t bytes) { copy(to, from, bytes); });
+    else copy(own_in_.get(), call.in, extents_.in);
     if (is_root_) copy(own_out_.get(), call.out, extents_.out);
   }
   ++runs_;
@@ -99,7 +134,12 @@ int Execution::end() {
 
 int Execution::take(const GOAL_Call& call) {
   const int code = conclude();
-  if (code == GOAL_SUCCESS && copies() && !is_root_) copy(call.out, own_out_.get(), extents_.out);
+  if (code == GOAL_SUCCESS && copies() && !is_root_) {
+    if (const Parts parts = parts_of(call, group_).out; parts.sizes) [[unlikely]]
+      each_part(parts, ranks(), static_cast<std::byte*>(call.out), own_out_.get(),
+                [](std::byte* to, const std::byte* from, size_t bytes) { copy(to, from, bytes); });
+    else copy(call.out, own_out_.get(), extents_.out);
+  }
   busy_.store(false, std::memory_order_release);
   return code;
 }

@@ -4,13 +4,15 @@
 // memory can use it.
 //
 // Thread: one at a time per object; busy() tells the thread that starts calls whether another has taken the last result.
-// Invariants: all calls that it runs have the shape of the first one; those that it does not copy, also its memory.
+// Invariants: all calls that it runs have the shape and the details of the first one; those that it does not copy, also its memory.
 #pragma once
 
 #include <atomic>
 #include <cstddef>
 #include <cstdint>
 #include <memory>
+#include <utility>
+#include <vector>
 
 #include "engine/goal/call/build.hpp"
 #include "engine/goal/node/waiting.hpp"
@@ -19,15 +21,15 @@ namespace portunus::goal {
 
 class Execution {
  public:
-  // Context, epoch and group tell the messages of a schedule apart. `meets`: no rank ends a run before all have begun it.
+  // Context, tag and epoch tell the messages of a schedule apart. `meets`: no rank ends a run before all have begun it.
   struct Binding {
-    GOAL_Group group;
     unsigned context;
+    uint32_t tag;
     unsigned epoch;
     bool meets;
   };
-  // `copies`: it may be run for calls with other memory.
-  Execution(const GOAL_Call& call, const GOAL_Group& group, bool copies);
+  // `copies`: it may be run for calls with other memory. `details`: with places unless it copies. The group must outlive this object.
+  Execution(const GOAL_Call& call, const GOAL_Group& group, bool copies, Details details = {});
   ~Execution();
   Execution(const Execution&) = delete;
   Execution& operator=(const Execution&) = delete;
@@ -36,7 +38,9 @@ class Execution {
   int make(const GOAL_Call& call, const Binding& binding);
   // The same from what `original` compiled, if that fits.
   int make_like(const Execution& original, const GOAL_Call& call, const Binding& binding);
-  [[nodiscard]] bool is_like(const Execution& other) const { return copies() == other.copies() && in_place_ == other.in_place_; }
+  [[nodiscard]] bool is_like(const Execution& other) const {
+    return copies() == other.copies() && in_place_ == other.in_place_ && details_ == other.details_;
+  }
 
   // Starts a run: GOAL_* codes.
   int start(const GOAL_Call& call);
@@ -54,20 +58,34 @@ class Execution {
   // From start() to the end of take() or cancel().
   [[nodiscard]] bool busy() const { return busy_.load(std::memory_order_acquire); }
   // Whether it can run such a call, of the shape of the first one, now.
-  [[nodiscard]] bool ready_for(const GOAL_Call& call) const {
-    return !busy() && result_ == GOAL_SUCCESS && (copies() || (in_ == call.in && out_ == call.out));
+  [[nodiscard]] bool ready_for(const GOAL_Call& call, const Details& details) const {
+    return !busy() && result_ == GOAL_SUCCESS && (copies() || (in_ == call.in && out_ == call.out)) && details_ == details;
   }
 
   // Bytes of all that are kept by this process: scratchpads and memory of their own.
   static size_t bytes_in_all() { return in_all_.load(std::memory_order_relaxed); }
 
  private:
+  // Memory that is one argument of the schedule: where the parts of a call lie in it.
+  struct Region {
+    void* start;
+    size_t bytes;
+    std::vector<ptrdiff_t> places;
+  };
   [[nodiscard]] bool copies() const { return own_in_ != nullptr; }
+  Region region(const Parts& parts, std::byte* own, const void* given, size_t bytes) const;
+  std::pair<Region, Region> regions(const GOAL_Call& call) const {
+    const auto [in, out] = parts_of(call, group_);
+    return {region(in, own_in_.get(), call.in, extents_.in), region(out, own_out_.get(), call.out, extents_.out)};
+  }
+  [[nodiscard]] size_t ranks() const { return static_cast<size_t>(group_.size); }
   int compile(const GOAL_Call& call, const Binding& binding);
   int conclude();
 
   static inline std::atomic<size_t> in_all_{0};
+  const GOAL_Group& group_;  // of tag 0
   const Extents extents_;
+  const Details details_;
   const bool in_place_, is_root_;
   const void* in_;
   void* out_;

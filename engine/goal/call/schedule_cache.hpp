@@ -8,8 +8,8 @@
 //
 // A tag may be used again before other ranks are done with it: of two processes, the messages of the first use are matched
 // before those of the second, as every message of a schedule has its receive. Where what a place holds cannot be used (it is
-// still under way on this rank alone, or bound to other memory), another takes its place there and counts on from its epoch
-// (GOAL_Epoch): to the other ranks it is the same.
+// still under way on this rank alone, or bound to other memory, or this rank's own sizes are others than its), another takes its
+// place there and counts on from its epoch (GOAL_Epoch): to the other ranks it is the same.
 //
 // `Key` is the shape, with ==. `Resident` owns a schedule and has busy(): its last run is not over, or its user not done
 // with it.
@@ -17,6 +17,7 @@
 // Thread: one at a time per object. It is not known to GOAL: whoever compiles gives the tag to the group.
 #pragma once
 
+#include <algorithm>
 #include <array>
 #include <cassert>
 #include <cstdint>
@@ -29,10 +30,11 @@ namespace portunus::goal {
 template <class Key, class Resident>
 class ScheduleCache {
  public:
-  static constexpr unsigned kTurns = 8, kShapes = 64;
+  static constexpr unsigned kTurns = 8, kShapes = 64, kIdle = 3;
   static constexpr uint32_t kTags = kTurns * kShapes;
 
-  // The schedule that a place holds now, and those that it held before and of which runs are still pending.
+  // The schedule that a place holds now, and those that it held before: of which runs are still pending, and the last few others, which
+  // may be wanted again.
   struct Place {
     std::shared_ptr<Resident> now;
     std::vector<std::shared_ptr<Resident>> before;
@@ -48,21 +50,35 @@ class ScheduleCache {
     shape.last_use = ++uses_;
     return shape.places[turns > 1 ? shape.turn++ % turns : 0];
   }
+  // The newest of the shape that place_of was asked for last of which `fits` is true; nullptr: none.
+  template <class Fits>
+  const Resident* find(Fits&& fits) const {
+    for (const Place& place : shapes_[last_]->places) {
+      if (place.now && fits(*place.now)) return place.now.get();
+      for (size_t i = place.before.size(); i-- > 0;)
+        if (fits(*place.before[i])) return place.before[i].get();
+    }
+    return nullptr;
+  }
   // Lets go of all that is not busy; what has its place is made anew when it is needed.
   void drop_idle() {
     for (const auto& shape : shapes_)
       if (shape)
-        for (Place& place : shape->places)
+        for (Place& place : shape->places) {
           if (place.now && !place.now->busy()) place.now.reset();
+          keep(place, 0);
+        }
   }
   // The run that place_of was asked for last does not take place; nothing was asked for since.
   void take_back(bool turns) {
     assert(shapes_[last_] && (!turns || shapes_[last_]->turn > 0));
     if (turns) --shapes_[last_]->turn;
   }
-  static void replace(Place& place, std::shared_ptr<Resident> made) {
+  // `original`: what it is a copy of, or nullptr.
+  static void replace(Place& place, std::shared_ptr<Resident> made, const Resident* original = nullptr) {
+    std::erase_if(place.before, [&](const auto& older) { return older.get() == original && !older->busy(); });
     if (place.now) place.before.push_back(std::move(place.now));
-    std::erase_if(place.before, [](const auto& older) { return !older->busy(); });
+    keep(place, kIdle);
     place.now = std::move(made);
   }
 
@@ -91,10 +107,19 @@ class ScheduleCache {
     last_ = found;
     Shape& shape = *shapes_[found];
     if (shape.is(key)) return shape;
-    for (Place& place : shape.places) replace(place, nullptr);
+    for (Place& place : shape.places) {
+      replace(place, nullptr);
+      keep(place, 0);
+    }
     shape.key = key;
     shape.turn = 0;
     return shape;
+  }
+  // Of those that a place held before: those that are busy, and so many of the newest others.
+  static void keep(Place& place, size_t idle) {
+    size_t excess = static_cast<size_t>(std::ranges::count_if(place.before, [](const auto& one) { return !one->busy(); }));
+    excess -= std::min(excess, idle);
+    std::erase_if(place.before, [&](const auto& older) { return excess > 0 && !older->busy() && excess-- > 0; });
   }
   static std::unique_ptr<Shape> fresh(unsigned number) {
     auto shape = std::make_unique<Shape>();

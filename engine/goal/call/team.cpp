@@ -1,6 +1,7 @@
 // team.cpp: the way of each call, and the schedules that stay.
 #include "engine/goal/call/team.hpp"
 
+#include <algorithm>
 #include <utility>
 
 #include "engine/goal/calls.hpp"
@@ -14,16 +15,16 @@ CallTeam::CallTeam(const GOAL_Group& group, unsigned context, unsigned options, 
   if (group.nodes) nodes_.assign(group.nodes, group.nodes + size);
   group_.ranks = group.ranks ? ranks_.data() : nullptr;
   group_.nodes = group.nodes ? nodes_.data() : nullptr;
+  group_.tag = 0;
   if (!(options & GOAL_TEAM_NO_MEMORY)) memory_.emplace(group_, context, domain, abort);
 }
 
 class CallTeam::Numbers {
  public:
-  explicit Numbers(CallTeam& team) : team_(team), once_(team.once_), made_(team.made_), apart_(team.apart_) {}
+  explicit Numbers(CallTeam& team) : team_(team), made_(team.made_), apart_(team.apart_) {}
   ~Numbers() {
     if (kept_) return;
     if (team_.memory_) team_.memory_->take_back();
-    team_.once_ = once_;
     team_.made_ = made_;
     team_.apart_ = apart_;
   }
@@ -37,16 +38,10 @@ class CallTeam::Numbers {
 
  private:
   CallTeam& team_;
-  uint32_t once_, made_;
+  uint32_t made_;
   unsigned apart_;
   bool kept_ = false;
 };
-
-GOAL_Group CallTeam::tagged(uint32_t tag) const {
-  GOAL_Group group = group_;
-  group.tag = tag;
-  return group;
-}
 
 int CallTeam::run(const GOAL_Call& call) {
   if (memory_) {
@@ -74,7 +69,8 @@ int CallTeam::start(const GOAL_Call& call, goal_started& started) {
 // The ranks meet in each run: one that starts the same again and again could be ahead of the others without limit.
 int CallTeam::make(const GOAL_Call& call, goal_started& started) {
   Numbers numbers(*this);
-  return numbers.keep(make_once(call, Residents::kTags + kOnce + made_++ % kMade, !waits_for_all(call), started.execution));
+  started.execution = std::make_shared<Execution>(call, group_, false);
+  return numbers.keep(started.execution->make(call, {context_, Residents::kTags + made_++ % kMade, 0, !waits_for_all(call)}));
 }
 
 bool CallTeam::must_meet(const GOAL_Call& call) {
@@ -86,20 +82,13 @@ bool CallTeam::must_meet(const GOAL_Call& call) {
 
 int CallTeam::find(const GOAL_Call& call, bool starts, std::shared_ptr<Execution>& found) {
   const bool meets = must_meet(call);
-  if (has_shape(call)) return find_kept(call, meets, starts, found);
-  return make_once(call, Residents::kTags + once_++ % kOnce, meets, found);
-}
-
-int CallTeam::make_once(const GOAL_Call& call, uint32_t tag, bool meets, std::shared_ptr<Execution>& made) {
-  made = std::make_shared<Execution>(call, group_, false);
-  return made->make(call, {tagged(tag), context_, 0, meets});
-}
-
-int CallTeam::find_kept(const GOAL_Call& call, bool meets, bool starts, std::shared_ptr<Execution>& found) {
   const unsigned most_turns = most_bytes(call, group_) > kMostTurning ? 2 : Residents::kTurns;
+  const Extents extents = extents_of(call, group_);
+  const bool copies = std::max(extents.in, extents.out) <= kMostCopied;
+  write_details(call, group_, !copies, details_);
   Residents::Place& place = residents_.place_of(shape_of(call, starts, meets), starts ? most_turns : 1);
-  if (!place.now || !place.now->ready_for(call)) [[unlikely]] {
-    const int code = guarded([&] { return renew(place, call, meets); });
+  if (!place.now || !place.now->ready_for(call, details_)) [[unlikely]] {
+    const int code = guarded([&] { return renew(place, call, copies, meets); });
     if (code != GOAL_SUCCESS) {
       residents_.take_back(starts);
       return code;
@@ -110,15 +99,21 @@ int CallTeam::find_kept(const GOAL_Call& call, bool meets, bool starts, std::sha
   return GOAL_SUCCESS;
 }
 
-// Puts an execution for the call where there is none, or one that is under way, works on other memory or has failed.
-int CallTeam::renew(Residents::Place& place, const GOAL_Call& call, bool meets) {
-  auto made = std::make_shared<Execution>(call, group_, most_bytes(call, group_) <= kMostCopied);
-  const Execution::Binding binding{tagged(place.tag), context_, place.epoch, meets};
-  const int code = place.now && made->is_like(*place.now) ? made->make_like(*place.now, call, binding) : made->make(call, binding);
+// Puts an execution for the call where there is none, or one that is under way, works on other memory, has other details or has failed.
+int CallTeam::renew(Residents::Place& place, const GOAL_Call& call, bool copies, bool meets) {
+  auto made = std::make_shared<Execution>(call, group_, copies, details_);
+  const Execution::Binding binding{context_, place.tag, place.epoch, meets};
+  const Execution* like = residents_.find([&](const Execution& other) { return made->is_like(other); });
+  const int code = like ? made->make_like(*like, call, binding) : made->make(call, binding);
   if (code != GOAL_SUCCESS) return code;
-  if (Execution::bytes_in_all() > kMostKept) residents_.drop_idle();
-  Residents::replace(place, std::move(made));
-  if (place.before.size() >= kMostUnderWay) place.before.front()->wait(abort_);
+  if (Execution::bytes_in_all() > kMostKept) {
+    residents_.drop_idle();
+    like = nullptr;
+  }
+  Residents::replace(place, std::move(made), like);
+  if (place.before.size() < kMostUnderWay) return GOAL_SUCCESS;
+  const auto oldest = std::ranges::find_if(place.before, [](const auto& one) { return one->busy(); });
+  if (oldest != place.before.end()) (*oldest)->wait(abort_);
   return GOAL_SUCCESS;
 }
 

@@ -2,13 +2,12 @@
 //
 // The messages of a team's schedules have its context, and tags by which they are told apart:
 //       0 ..   511   kept ones (schedule_cache.hpp). Started ones of one shape take turns, so that several can be under way
-//     512 .. 16383   those that are made for one call, by turns
-//   16384 .. 32767   those of GOAL_Make, by turns
+//     512 .. 32767   those of GOAL_Make, by turns
 //   32768 ..         the agreements about memory (node/collectives.cpp)
 // Which one a call gets depends on the order of the calls alone, which is the same on all ranks. A number may be used again before other
 // ranks are done with it: of two processes, the messages of the first use are matched before those of the second, as every message of a
-// schedule has its receive. Where a kept one is still under way on this rank when its turn comes, or works on other memory, another takes
-// its place, which counts on from its epoch: to the other ranks it is the same.
+// schedule has its receive. Where a kept one is still under way on this rank when its turn comes, works on other memory, or has other sizes
+// than those that this rank alone knows, another takes its place, which counts on from its epoch: to the other ranks it is the same.
 //
 // Thread: one at a time per team. Invariants: as GOAL tells only 256 epochs apart, and memory for messages that nobody has asked for is not
 // endless, the ranks meet after at most kApart calls in which nobody waits for all; and no more than kMostUnderWay runs of one place are
@@ -44,19 +43,16 @@ class CallTeam {
   // The counts of one call, which are given back if it finds no memory and so has begun nothing.
   class Numbers;
   using Residents = ScheduleCache<Shape, Execution>;
-  static constexpr unsigned kOnce = 16384 - Residents::kTags, kMade = 16384, kApart = 64, kMostUnderWay = 192;
+  static constexpr unsigned kMade = 32768 - Residents::kTags, kApart = 64, kMostUnderWay = 192;
   static constexpr size_t kMostCopied = 32 * 1024;        // at either end of a rank: copying more costs more than another schedule
   static constexpr size_t kMostTurning = 512 * 1024;      // longer ones take few turns, as each has a scratchpad
   static constexpr size_t kMostKept = size_t{256} << 20;  // bytes of all that are kept by the process
 
   // Finds, or makes, an execution for the call that is not busy: GOAL_* codes.
   int find(const GOAL_Call& call, bool starts, std::shared_ptr<Execution>& found);
-  int find_kept(const GOAL_Call& call, bool meets, bool starts, std::shared_ptr<Execution>& found);
-  int renew(Residents::Place& place, const GOAL_Call& call, bool meets);
-  int make_once(const GOAL_Call& call, uint32_t tag, bool meets, std::shared_ptr<Execution>& made);
+  int renew(Residents::Place& place, const GOAL_Call& call, bool copies, bool meets);
   // Does this call have to be a meeting? Counts it.
   bool must_meet(const GOAL_Call& call);
-  [[nodiscard]] GOAL_Group tagged(uint32_t tag) const;
 
   std::vector<int> ranks_, nodes_;
   GOAL_Group group_;
@@ -64,7 +60,8 @@ class CallTeam {
   node::AbortPredicate abort_;
   std::optional<node::Collectives> memory_;
   Residents residents_;
-  uint32_t once_ = 0, made_ = 0;
+  Details details_;  // of the call
+  uint32_t made_ = 0;
   unsigned apart_ = 0;
 };
 

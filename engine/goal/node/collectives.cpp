@@ -202,7 +202,7 @@ void Collectives::take_back() {
 
 int Collectives::run(const GOAL_Call& call) {
   counted_ = nullptr;
-  if (call.kind == GOAL_CALL_EXCHANGE || is_forced(call.kind)) [[unlikely]]
+  if (is_forced(call.kind)) [[unlikely]]
     return kNotTaken;
   const size_t bytes = bytes_of(call);
   const bool is_short = fits_slots(call.kind, bytes, size_, kShortBuffer);
@@ -304,7 +304,7 @@ Lane* Collectives::lane_for(GOAL_Call_kind kind, size_t bytes) {
 
 int Collectives::start(const GOAL_Call& call, void (*ended)(void*), void* arg, Run*& run) {
   counted_ = nullptr;
-  if (call.kind == GOAL_CALL_EXCHANGE || is_forced(call.kind)) [[unlikely]]
+  if (is_forced(call.kind)) [[unlikely]]
     return kNotTaken;
   const size_t bytes = bytes_of(call);
   Lane* const lane = lane_for(call.kind, bytes);

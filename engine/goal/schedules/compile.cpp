@@ -312,11 +312,15 @@ Wildcards::Wildcards(const Schedule& receiver) {
 
 bool Wildcards::cover(uint32_t source, uint32_t tag) const { return all_ || tags_.contains(tag) || sources_.contains(source); }
 
-Program in_context(Program program, uint16_t context, uint8_t epoch) {
+Program in_context(Program program, uint16_t context, uint8_t epoch, uint32_t tag) {
   const uint64_t change = uint64_t(program.context ^ context) << kContextShift | uint64_t{epoch} << kEpochShift;
   for (std::vector<Operation>* operations : {&program.early, &program.triggered}) {
     for (Operation& operation : *operations) {
-      if (operation.action == Action::put || operation.action == Action::append) operation.match_bits ^= change;
+      if (operation.action != Action::put && operation.action != Action::append) continue;
+      const uint64_t moved = uint64_t{tag} << 2 * (operation.match_bits >> kSplitShift & 15);
+      if ((operation.match_bits & kAnyTagBits) + moved > kAnyTagBits)
+        throw ScheduleError({}, "there are too many messages for a tag so large");
+      operation.match_bits = (operation.match_bits ^ change) + moved;
     }
   }
   program.context = context;

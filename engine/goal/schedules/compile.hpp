@@ -132,8 +132,9 @@ struct CompileOptions {
 // `schedule` is finished. Throws ScheduleError if the messages with one tag between two ranks are too many.
 [[nodiscard]] Program compile(const Schedule& schedule, const CompileOptions& options);
 
-// The same program, its messages kept apart from those of other contexts, and those of its first execution as of this epoch.
-[[nodiscard]] Program in_context(Program program, uint16_t context, uint8_t epoch = 0);
+// The same program, its messages kept apart from those of other contexts, those of its first execution as of this epoch, and `tag` more in
+// the tags of all. Throws ScheduleError if there are too many messages for that.
+[[nodiscard]] Program in_context(Program program, uint16_t context, uint8_t epoch = 0, uint32_t tag = 0);
 
 // For each send and receive: the how many-th it is, from 0, among its like with equal peer and tag.
 [[nodiscard]] std::vector<uint32_t> running_indices(const Schedule& schedule);
