@@ -14,7 +14,7 @@
 namespace portunus::mpi::collectives {
 namespace {
 
-constexpr size_t kRoom = 1024;  // bytes of each communicator
+constexpr size_t kRoom = 2048;  // bytes of each communicator
 
 // The logs of all communicators, by their contexts, which are the same on all ranks. Opened by the first collective, and then for ever:
 // who has begun none has noted nothing.
@@ -34,7 +34,6 @@ class Shelf {
   Answer get(const Communicator& comm, int job_rank, void* to, size_t bytes) {
     std::lock_guard lock(mutex_);
     if (!readable_) return Answer::none;
-    asker_ = nullptr;
     if (!await_answer()) return Answer::late;
     if (PtlGet(md_, 0, bytes, device::process(job_rank), device::kLogPortal, 0, offset(comm), nullptr) != PTL_OK) return Answer::none;
     ++asked_;
@@ -43,29 +42,7 @@ class Shelf {
     return good_ ? Answer::here : Answer::none;
   }
 
-  // The same without waiting: one is asked for at a time, and whoever asks with get() meanwhile gets the answer in its place.
-  bool ask(const void* asker, const Communicator& comm, int job_rank) {
-    std::lock_guard lock(mutex_);
-    if (!readable_ || asked_ != answered()) return false;
-    if (PtlGet(md_, 0, kRoom, device::process(job_rank), device::kLogPortal, 0, offset(comm), nullptr) != PTL_OK) return false;
-    ++asked_;
-    asker_ = asker;
-    return true;
-  }
-  // False: it has not come yet. Where another has asked since, what came is of no calls.
-  bool take(const void* asker, size_t from, void* to, size_t bytes) {
-    std::lock_guard lock(mutex_);
-    if (asker_ == asker && asked_ != answered()) return false;
-    if (asker_ == asker) std::memcpy(to, answer_.data() + from, bytes);
-    else std::memset(to, 0, bytes);
-    return true;
-  }
-
  private:
-  ptl_size_t answered() const {
-    ptl_ct_event_t count{};
-    return asked_ == 0 || PtlxCTPeek(answers_, &count) != PTL_OK ? asked_ : count.success;
-  }
   static size_t offset(const Communicator& comm) { return comm.context / kContextsPerCommunicator * kRoom; }
 
   bool open() {
@@ -100,7 +77,6 @@ class Shelf {
   client::Descriptor md_;
   client::MatchEntry entry_;
   ptl_size_t asked_ = 0;
-  const void* asker_ = nullptr;
   alignas(64) std::array<std::byte, kRoom> answer_{};
 };
 
@@ -174,7 +150,7 @@ bool CallLog::is_of_another_call() {
 void CallLog::give_up() {
   device::long_waits::be_silent();
   for (size_t i = 1; i < kKept / 2; ++i) {
-    Entry& entry = calls_->entries[(number_ + i) % kKept];
+    Entry& entry = (*calls_)[(number_ + i) % kKept];
     entry.what.store(kNothing, std::memory_order_relaxed);
     entry.number.store(number_ + i, std::memory_order_release);
   }
@@ -188,30 +164,28 @@ bool CallLog::fits(int rank, const Call& mine, const Call& other, In what) {
   if (same_call && what == In::function) return true;
   const std::string ours = name_of(mine.what), call = "collective number " + std::to_string(mine.number) + " of this communicator";
   const std::string who = "rank " + std::to_string(rank) + " has called ";
+  const auto raise = [&](int error, const std::string& sentence) {
+    error_ = error;
+    complaint_ = sentence + call;
+    give_up();
+    return false;
+  };
   if (other.what == kNothing)
-    complaint_ = "rank " + std::to_string(rank) + " has given up, as calls did not fit before: it does not come to " + ours + ", " + call;
-  else if (!same_call) complaint_ = who + name_of(other.what) + " as " + call + ", this one " + ours;
-  else if (!same_root)
-    complaint_ = who + ours + " with root " + std::to_string(static_cast<int>(other.what >> 32)) + ", this one with root " +
-                 std::to_string(static_cast<int>(mine.what >> 32)) + ", as " + call;
-  else if (mine.bytes != other.bytes)
-    complaint_ = who + ours + " with " + std::to_string(other.bytes) + " bytes for each rank, this one with " + std::to_string(mine.bytes) +
-                 ", as " + call;
-  else if (!signed_by_both) complaint_ = who + ours + " with another operation or datatype, as " + call;
-  else
-    complaint_ = who + ours + (signatures >> 32 != 0 ? " with another operation, as " : " with datatypes of another signature, as ") + call;
-  const bool other_types = signed_by_both && signatures >> 32 == 0;
-  error_ = !same_call                  ? MPI_ERR_OTHER
-           : !same_root                ? MPI_ERR_ROOT
-           : mine.bytes != other.bytes ? MPI_ERR_TRUNCATE
-           : other_types               ? MPI_ERR_TYPE
-                                       : MPI_ERR_OP;
-  give_up();
-  return false;
+    return raise(MPI_ERR_OTHER,
+                 "rank " + std::to_string(rank) + " has given up, as calls did not fit before: it does not come to " + ours + ", ");
+  if (!same_call) return raise(MPI_ERR_OTHER, who + name_of(other.what) + ", this one " + ours + ", as ");
+  const auto root = [](const Call& one) { return " with root " + std::to_string(static_cast<int>(one.what >> 32)); };
+  if (!same_root) return raise(MPI_ERR_ROOT, who + ours + root(other) + ", this one" + root(mine) + ", as ");
+  if (mine.bytes != other.bytes)
+    return raise(MPI_ERR_TRUNCATE, who + ours + " with " + std::to_string(other.bytes) + " bytes for each rank, this one with " +
+                                       std::to_string(mine.bytes) + ", as ");
+  if (!signed_by_both) return raise(MPI_ERR_OP, who + ours + " with another operation or datatype, as ");
+  if (signatures >> 32 != 0) return raise(MPI_ERR_OP, who + ours + " with another operation, as ");
+  return raise(MPI_ERR_TYPE, who + ours + " with datatypes of another signature, as ");
 }
 
 CallLog::Call CallLog::noted(size_t i) const {
-  const Entry& entry = calls_->entries[i];
+  const Entry& entry = (*calls_)[i];
   return {entry.number.load(std::memory_order_acquire), entry.what.load(std::memory_order_relaxed),
           entry.bytes.load(std::memory_order_relaxed), entry.signature.load(std::memory_order_relaxed)};
 }
@@ -230,66 +204,19 @@ bool CallLog::compare(int rank, In what) {
   return true;
 }
 
-void CallLog::end_interval() {
-  const uint64_t number = number_ / kInterval + 1;
-  Interval& interval = calls_->intervals[number % calls_->intervals.size()];
-  interval.number.store(0, std::memory_order_relaxed);
-  interval.hash.store(is_vague_ ? 0 : hash_ | 1, std::memory_order_release);
-  interval.number.store(number, std::memory_order_release);
-  hash_ = 1;
-  is_vague_ = false;
-}
-
-bool CallLog::same_intervals(int rank, const std::array<Interval, 4>& theirs) {
-  for (size_t i = 0; i < theirs.size(); ++i) {
-    const Interval& mine = calls_->intervals[i];
-    const uint64_t number = mine.number.load(std::memory_order_relaxed), hash = mine.hash.load(std::memory_order_relaxed);
-    const uint64_t other = theirs[i].hash.load(std::memory_order_relaxed);
-    if (number == 0 || number != theirs[i].number.load(std::memory_order_relaxed) || hash == 0 || other == 0 || hash == other) continue;
-    complaint_ = "rank " + std::to_string(rank) + " has made other calls than this one among the collectives number " +
-                 std::to_string((number - 1) * kInterval + 1) + " to " + std::to_string(number * kInterval) +
-                 " of this communicator: operations, roots, datatypes or their order differ";
-    error_ = MPI_ERR_OTHER;
-    give_up();
-    return false;
-  }
-  return true;
-}
-
-// Asked with one call, looked at with a later one: nobody waits.
-void CallLog::watch(Collective which, Form form, const Key& key, uint64_t signature) {
-  if (signature == kAnySignature) is_vague_ = true, signature = 0;
-  calls_->entries[(number_ + 1) % kKept].signature.store(signature, std::memory_order_relaxed);
-  constexpr uint64_t kBase = 0x9e3779b97f4a7c15;
-  const uint64_t what = static_cast<uint64_t>(which) << 8 | static_cast<uint64_t>(form) | uint64_t{static_cast<uint32_t>(key.root)} << 32;
-  for (const uint64_t word : {what, uint64_t{key.bytes}, signature}) hash_ = (hash_ ^ word) * kBase ^ hash_ >> 31;
-  if (comm_.inter || comm_.size == 1 || has_differed()) return;
-  const int next = (comm_.rank + 1) % comm_.size;
-  std::array<Interval, 4> theirs{};
-  if (asked_ && shelf().take(this, offsetof(Calls, intervals), &theirs, sizeof theirs)) {
-    asked_ = false;
-    if (!same_intervals(next, theirs)) return;
-  }
-  if ((number_ + 1) % kInterval != 0) return;
-  end_interval();
-  if (!asked_) asked_ = shelf().ask(this, comm_, comm_.job_rank(next));
-}
-
-void CallLog::end() {
-  if (number_ % kInterval != 0) end_interval();
+// The look comes first: it takes long, and an entry is not whole in between.
+void CallLog::watch(uint64_t signature) {
+  constexpr uint64_t kBetweenLooks = kKept / 4;
+  if (!comm_.inter && comm_.size > 1 && !has_differed() && number_ % kBetweenLooks == 0) compare(next_rank(), In::anything);
+  Entry& entry = (*calls_)[(number_ + 1) % kKept];
+  entry.number.store(0, std::memory_order_relaxed);
+  entry.signature.store(signature == kAnySignature ? 0 : signature, std::memory_order_release);
 }
 
 bool CallLog::differs_at_the_end() {
   if (comm_.inter || comm_.size == 1 || has_differed()) return false;
   constexpr int kLooks = 100;
-  const int next = (comm_.rank + 1) % comm_.size;
-  for (int look = 0; look < kLooks && !compare(next, In::anything); ++look) {
-  }
-  Calls theirs{};
-  for (int look = 0; look < kLooks && !has_differed(); ++look) {
-    const Shelf::Answer answer = shelf().get(comm_, comm_.job_rank(next), &theirs, sizeof theirs);
-    if (answer == Shelf::Answer::here) same_intervals(next, theirs.intervals);
-    if (answer != Shelf::Answer::late) break;
+  for (int look = 0; look < kLooks && !compare(next_rank(), In::anything); ++look) {
   }
   return has_differed();
 }

@@ -45,8 +45,8 @@ class CallLog {
   // `signature`: see Call; 0 where nobody asks for it.
   void note(Collective which, Form form, const Key& key, uint64_t signature) {
     if (debug.calls) [[unlikely]]
-      watch(which, form, key, signature);
-    Entry& entry = calls_->entries[++number_ % kKept];
+      watch(signature);
+    Entry& entry = (*calls_)[++number_ % kKept];
     entry.what.store(uint64_t{static_cast<uint32_t>(key.root)} << 32 | uint64_t{static_cast<uint8_t>(which)} << 24 |
                          uint64_t{static_cast<uint8_t>(form)} << 16 | uint64_t{key.type} << 8 | key.op,
                      std::memory_order_relaxed);
@@ -64,8 +64,7 @@ class CallLog {
   // The same where a message had another length than expected: it may be that of another collective. Others answer late where nobody lets
   // them, so it looks more than once.
   [[gnu::cold, gnu::noinline]] bool is_of_another_call();
-  // The last call was made; and the last look, once that is so on all ranks.
-  void end();
+  // The last look, once all ranks have made their last call.
   bool differs_at_the_end();
   // Whether all that were asked in the last look have answered, and fit.
   bool all_fit() const { return all_fit_; }
@@ -74,29 +73,20 @@ class CallLog {
   const char* complaint() const { return complaint_.c_str(); }
 
  private:
-  static constexpr size_t kKept = 16;
+  static constexpr size_t kKept = 64;
   struct Entry {
     std::atomic<uint64_t> number, what, bytes, signature;
   };
   static_assert(std::atomic<uint64_t>::is_always_lock_free && sizeof(Entry) == 32);
-  // PTL_DEBUG=calls: so many calls as one number; what makes it differ is not known any more when it is compared.
-  static constexpr uint64_t kInterval = 64;
-  struct Interval {
-    std::atomic<uint64_t> number, hash;  // 0: not known
-  };
-  struct Calls {
-    std::array<Entry, kKept> entries;
-    std::array<Interval, 4> intervals;
-  };
+  using Calls = std::array<Entry, kKept>;
   struct Call {  // as it was read
     uint64_t number, what, bytes, signature;
     bool operator==(const Call&) const = default;
   };
 
-  // PTL_DEBUG=calls: of the next call; and each kInterval calls a look at what the next rank has noted, without waiting for it.
-  [[gnu::cold, gnu::noinline]] void watch(Collective which, Form form, const Key& key, uint64_t signature);
-  void end_interval();
-  bool same_intervals(int rank, const std::array<Interval, 4>& theirs);
+  // PTL_DEBUG=calls: of the next call; and now and then a look at what the next rank has noted.
+  [[gnu::cold, gnu::noinline]] void watch(uint64_t signature);
+  int next_rank() const { return (comm_.rank + 1) % comm_.size; }
   Call noted(size_t i) const;
   // False: that rank does not answer now.
   bool compare(int rank, In what);
@@ -107,12 +97,9 @@ class CallLog {
   const Communicator& comm_;
   Calls* calls_;
   uint64_t number_ = 0;
-  int next_;               // rank to look at
-  unsigned seconds_ = 0;   // of the wait that is overdue
-  bool all_fit_ = false;   // as of the last look
-  uint64_t hash_ = 1;      // of the calls of this interval
-  bool is_vague_ = false;  // one of them goes with several of others
-  bool asked_ = false;     // for the next rank's calls
+  int next_;              // rank to look at
+  unsigned seconds_ = 0;  // of the wait that is overdue
+  bool all_fit_ = false;  // as of the last look
   int error_ = MPI_SUCCESS;
   std::string complaint_;
 };

@@ -51,12 +51,6 @@ bool differ(Communicator& comm) { return comm.collectives && comm.collectives->l
 
 bool all_fit(const Communicator& comm) { return !comm.collectives || comm.collectives->log.all_fit(); }
 
-void end_calls() {
-  communicators.for_each([](Communicator& comm) {
-    if (comm.collectives) comm.collectives->log.end();
-  });
-}
-
 int compare_all(const char* function) {
   int error = MPI_SUCCESS;
   communicators.for_each([&](Communicator& comm) {

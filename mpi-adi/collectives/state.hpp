@@ -40,9 +40,7 @@ State& state_of(Communicator& comm);
 bool differ(Communicator& comm);
 // Whether the last look found that they do, and all that were asked have answered.
 bool all_fit(const Communicator& comm);
-// PTL_DEBUG=calls: this rank makes no more. And the last calls of all communicators, at the end of all ranks. MPI_SUCCESS, or the error
-// that was raised.
-void end_calls();
+// PTL_DEBUG=calls: looks at the last calls of all communicators, at the end of all ranks. MPI_SUCCESS, or the error that was raised.
 int compare_all(const char* function);
 // Frees what the communicator remembers.
 void forget(Communicator& comm);

@@ -100,7 +100,6 @@ int stop(const char* function) {
   // Also by those who know that somebody has died: others may not know yet, and would wait for them. Nobody waits for the dead.
   rendezvous::unpublish_all();
   disconnect_from_others();
-  if (debug.calls) collectives::end_calls();
   int result = device::last_barrier(wishes), unfit = MPI_SUCCESS;
   if (wishes != 0) {
     if (wishes & device::kTellLeaks) leaks::tell(left);
