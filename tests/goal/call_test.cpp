@@ -247,7 +247,7 @@ void later_calls_compile_nothing(size_t count, size_t sizes) {
     for (const bool starts : {false, true}) {
       const auto kind = static_cast<GOAL_Call_kind>(k);
       const uint64_t before = GOAL_Compilations();
-      for (size_t turn = 0; turn < 150; ++turn) {
+      for (size_t turn = 0; turn < 70; ++turn) {
         Case one(kind, count + turn % sizes, 0, 2 * ++calls + (starts != (sizes == 3) ? 1 : 0), false);
         if (starts) {
           one.start();

@@ -87,7 +87,6 @@ Ends parts_of(const GOAL_Call& call, const GOAL_Group& group) {
 
 void write_details(const GOAL_Call& call, const GOAL_Group& group, bool places, Details& details) {
   details.clear();
-  if (!has_own_sizes(call)) return;
   const auto add = [&](const auto* words) {
     if (words) details.insert(details.end(), words, words + group.size);
   };

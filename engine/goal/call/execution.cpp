@@ -105,7 +105,7 @@ int Execution::compile(const GOAL_Call& call, const Binding& binding) {
 int Execution::start(const GOAL_Call& call) {
   assert(!busy());
   if (copies()) {
-    if (const Parts parts = parts_of(call, group_).in; parts.sizes) [[unlikely]]
+    if (const Parts parts = has_parts() ? parts_of(call, group_).in : Parts{}; parts.sizes) [[unlikely]]
       each_part(parts, ranks(), static_cast<const std::byte*>(call.in), own_in_.get(),
                 [](const std::byte* from, std::byte* to, size_t bytes) { copy(to, from, bytes); });
     else copy(own_in_.get(), call.in, extents_.in);
@@ -135,7 +135,7 @@ int Execution::end() {
 int Execution::take(const GOAL_Call& call) {
   const int code = conclude();
   if (code == GOAL_SUCCESS && copies() && !is_root_) {
-    if (const Parts parts = parts_of(call, group_).out; parts.sizes) [[unlikely]]
+    if (const Parts parts = has_parts() ? parts_of(call, group_).out : Parts{}; parts.sizes) [[unlikely]]
       each_part(parts, ranks(), static_cast<std::byte*>(call.out), own_out_.get(),
                 [](std::byte* to, const std::byte* from, size_t bytes) { copy(to, from, bytes); });
     else copy(call.out, own_out_.get(), extents_.out);

@@ -78,6 +78,7 @@ class Execution {
     const auto [in, out] = parts_of(call, group_);
     return {region(in, own_in_.get(), call.in, extents_.in), region(out, own_out_.get(), call.out, extents_.out)};
   }
+  [[nodiscard]] bool has_parts() const { return !details_.empty(); }  // perhaps
   [[nodiscard]] size_t ranks() const { return static_cast<size_t>(group_.size); }
   int compile(const GOAL_Call& call, const Binding& binding);
   int conclude();

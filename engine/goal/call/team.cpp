@@ -80,15 +80,20 @@ bool CallTeam::must_meet(const GOAL_Call& call) {
   return true;
 }
 
+bool CallTeam::is_copied(const GOAL_Call& call) const {
+  const Extents extents = extents_of(call, group_);
+  return std::max(extents.in, extents.out) <= kMostCopied;
+}
+
 int CallTeam::find(const GOAL_Call& call, bool starts, std::shared_ptr<Execution>& found) {
   const bool meets = must_meet(call);
   const unsigned most_turns = most_bytes(call, group_) > kMostTurning ? 2 : Residents::kTurns;
-  const Extents extents = extents_of(call, group_);
-  const bool copies = std::max(extents.in, extents.out) <= kMostCopied;
-  write_details(call, group_, !copies, details_);
+  details_.clear();
+  if (has_own_sizes(call)) [[unlikely]]
+    write_details(call, group_, !is_copied(call), details_);
   Residents::Place& place = residents_.place_of(shape_of(call, starts, meets), starts ? most_turns : 1);
   if (!place.now || !place.now->ready_for(call, details_)) [[unlikely]] {
-    const int code = guarded([&] { return renew(place, call, copies, meets); });
+    const int code = guarded([&] { return renew(place, call, meets); });
     if (code != GOAL_SUCCESS) {
       residents_.take_back(starts);
       return code;
@@ -100,8 +105,8 @@ int CallTeam::find(const GOAL_Call& call, bool starts, std::shared_ptr<Execution
 }
 
 // Puts an execution for the call where there is none, or one that is under way, works on other memory, has other details or has failed.
-int CallTeam::renew(Residents::Place& place, const GOAL_Call& call, bool copies, bool meets) {
-  auto made = std::make_shared<Execution>(call, group_, copies, details_);
+int CallTeam::renew(Residents::Place& place, const GOAL_Call& call, bool meets) {
+  auto made = std::make_shared<Execution>(call, group_, is_copied(call), details_);
   const Execution::Binding binding{context_, place.tag, place.epoch, meets};
   const Execution* like = residents_.find([&](const Execution& other) { return made->is_like(other); });
   const int code = like ? made->make_like(*like, call, binding) : made->make(call, binding);

@@ -50,7 +50,8 @@ class CallTeam {
 
   // Finds, or makes, an execution for the call that is not busy: GOAL_* codes.
   int find(const GOAL_Call& call, bool starts, std::shared_ptr<Execution>& found);
-  int renew(Residents::Place& place, const GOAL_Call& call, bool copies, bool meets);
+  int renew(Residents::Place& place, const GOAL_Call& call, bool meets);
+  [[nodiscard]] bool is_copied(const GOAL_Call& call) const;
   // Does this call have to be a meeting? Counts it.
   bool must_meet(const GOAL_Call& call);
 
