@@ -28,6 +28,8 @@ struct Side {
     return side;
   }
 
+  Elements elements(int parts) const { return Elements(buffer, static_cast<size_t>(count) * static_cast<size_t>(parts), type); }
+
   const void* buffer;
   MPI_Count count = 0;  // each
   MPI_Datatype type = MPI_BYTE;
@@ -65,11 +67,9 @@ inline void sign(const Call& call, MPI_Count count, MPI_Datatype type, MPI_Op op
     note_signature(call, count, type, op);
 }
 // So many parts of one size, one behind the other, which this rank `reads`, or which come.
-inline int one_of(const Call& call, const Side& side, int parts, bool reads, Elements& elements) {
+inline int check_one(const Call& call, const Side& side, int parts, bool reads) {
   if (int error = check_buffer(call, side.buffer, side.count, side.type)) return error;
-  if (int error = reads ? check_memory(call, side.buffer, side.count * parts, side.type) : MPI_SUCCESS) return error;
-  elements = Elements(side.buffer, static_cast<size_t>(side.count) * static_cast<size_t>(parts), side.type);
-  return MPI_SUCCESS;
+  return reads ? check_memory(call, side.buffer, side.count * parts, side.type) : MPI_SUCCESS;
 }
 int check_op(const Call& call, MPI_Op op, MPI_Datatype type);
 int check_distinct(const Call& call, const Elements& from, const Elements& to);

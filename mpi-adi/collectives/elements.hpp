@@ -50,7 +50,7 @@ class Elements {
   ptrdiff_t lower() const { return type_->true_lb + std::min<ptrdiff_t>(0, last()); }
   ptrdiff_t upper() const { return type_->true_lb + type_->true_extent + std::max<ptrdiff_t>(0, last()); }
   // Do the data lie in memory as they are packed, beginning at data()?
-  bool contiguous() const { return type_->dense || (is_one_run(*type_, static_cast<int64_t>(count_)) && type_->layout.offset == 0); }
+  bool contiguous() const { return type_->dense || is_run(); }
   std::byte* data() const { return at_; }
   // As the user names it.
   std::byte* address() const { return at_; }
@@ -76,6 +76,7 @@ class Elements {
   }
 
  private:
+  [[gnu::noinline]] bool is_run() const { return is_one_run(*type_, static_cast<int64_t>(count_)) && type_->layout.offset == 0; }
   Layout layout() const { return layout_of(*type_, static_cast<int64_t>(count_)); }
   ptrdiff_t last() const { return count_ > 0 ? static_cast<ptrdiff_t>(count_ - 1) * extent() : 0; }
 

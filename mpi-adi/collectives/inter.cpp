@@ -63,9 +63,10 @@ int reduce(const Call& call, const void* sendbuf, void* recvbuf, MPI_Count count
   Communicator& comm = *call.comm;
   if (int error = check_root_between(call, root)) return error;
   if (root == MPI_PROC_NULL) return cross(call, nothing(comm), nothing(comm));
-  Elements vector;
-  if (int error = one_of(call, {root == MPI_ROOT ? recvbuf : sendbuf, count, type}, 1, false, vector)) return error;
+  const Side mine(root == MPI_ROOT ? recvbuf : sendbuf, count, type);
+  if (int error = check_one(call, mine, 1, false)) return error;
   if (int error = check_op(call, op, type)) return error;
+  const Elements vector = mine.elements(1);
   if (root == MPI_ROOT) return cross(call, nothing(comm), combined(comm, op, vector, vector.bytes(), 0));
   return cross(call, copies_of(comm, vector, root), nothing(comm));
 }
@@ -78,13 +79,13 @@ int reduce_to_all(const Call& call, const void* sendbuf, void* recvbuf, MPI_Coun
     if (i == comm.rank) first = total, own = counts[i];
     total += counts[i];
   }
-  Elements vector, result;
-  if (int error = one_of(call, {recvbuf, own, type}, 1, false, result)) return error;
+  const Side result(recvbuf, own, type);
+  if (int error = check_one(call, result, 1, false)) return error;
   if (int error = check_buffer(call, sendbuf, total > 0 ? 1 : 0, type)) return error;
   if (int error = check_op(call, op, type)) return error;
-  vector = Elements(sendbuf, static_cast<size_t>(total), type);
+  const Elements vector = Side(sendbuf, total, type).elements(1);
   const size_t each = vector.bytes(), element = total > 0 ? each / static_cast<size_t>(total) : 0;
-  return cross(call, copies_of(comm, vector), combined(comm, op, result, each, static_cast<size_t>(first) * element));
+  return cross(call, copies_of(comm, vector), combined(comm, op, result.elements(1), each, static_cast<size_t>(first) * element));
 }
 
 int refuse(const Call& call) { return raise(call.function, call.comm, MPI_ERR_COMM, "intercommunicators have no such collective"); }

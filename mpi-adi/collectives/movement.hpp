@@ -127,8 +127,9 @@ template <class From, class To>
 class Movement : public Work {
  public:
   // `bytes`: of a rank's part, or, where they differ, of this rank's.
-  Movement(GOAL_Call_kind kind, int root, size_t bytes, From from, To to, Own own = Own::moves)
-      : from_(std::move(from)), to_(std::move(to)), bytes_(bytes), own_(own) {
+  template <class F, class T>
+  Movement(GOAL_Call_kind kind, int root, size_t bytes, F&& from, T&& to, Own own = Own::moves)
+      : from_(std::forward<F>(from)), to_(std::forward<T>(to)), bytes_(bytes), own_(own) {
     key = {kind, 0, 0, root, kind < GOAL_CALL_GATHERV ? bytes : 0};
     in_bytes = from_.bytes();
     out_bytes = to_.bytes();

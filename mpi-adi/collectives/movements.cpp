@@ -4,6 +4,9 @@
 // Several edges between two ranks pair by order: the n-th that one lists meets the n-th that the other lists. In a grid what is sent in
 // one direction comes from the opposite one, so a rank lists what it receives with the directions of each dimension turned.
 // Thread: any, one collective per communicator at a time. Source: MPI-5.0, 6.3-6.8, 8.6.
+#include <optional>
+#include <type_traits>
+
 #include "mpi-adi/collectives/checks.hpp"
 #include "mpi-adi/collectives/forms.hpp"
 #include "mpi-adi/collectives/inter.hpp"
@@ -45,18 +48,23 @@ int barrier(const Call& call) {
   return carry_out<Barrier>(call);
 }
 
-int bcast(const Call& call, const Side& side, int root) {
-  if (call.comm->inter) return inter::rooted(call, root, true, side.to_all(), side);
+int bcast(const Call& call, void* buffer, MPI_Count count, MPI_Datatype type, int root) {
+  if (call.comm->inter) return inter::rooted(call, root, true, Side(buffer, count, type).to_all(), {buffer, count, type});
   if (int error = check_root(call, root)) return error;
-  Elements buffer;
-  if (int error = one_of(call, side, 1, true, buffer)) return error;
-  sign(call, side.count, side.type);
-  return carry_out<Bcast>(call, buffer, root, call.comm->rank == root);
+  if (int error = check_buffer(call, buffer, count, type)) return error;
+  if (int error = check_memory(call, buffer, count, type)) return error;
+  sign(call, count, type);
+  return carry_out<Bcast>(call, Elements(buffer, static_cast<size_t>(count), type), root, call.comm->rank == root);
 }
 
 // The parts of all ranks at one end, of one size or of sizes of their own.
-int all_of(const Call& call, const Side& side, bool reads, Elements& all) { return one_of(call, side, call.comm->size, reads, all); }
-int all_of(const Call& call, const Side& side, bool, Parts& all) { return parts_of(call, side, {call.comm->size}, all); }
+template <class All>
+int all_of(const Call& call, const Side& side, bool reads, std::optional<All>& all) {
+  if constexpr (std::is_same_v<All, Parts>) return parts_of(call, side, {call.comm->size}, all.emplace());
+  if (int error = check_one(call, side, call.comm->size, reads)) return error;
+  if constexpr (std::is_same_v<All, Elements>) all.emplace(side.elements(call.comm->size));
+  return MPI_SUCCESS;
+}
 Elements own_of(const Call& call, const Elements& all) {
   const size_t count = all.count() / static_cast<size_t>(call.comm->size);
   return all.part(static_cast<ptrdiff_t>(count) * call.comm->rank, count);
@@ -77,18 +85,21 @@ int collect(const Call& call, GOAL_Call_kind kind, const Side& from, const Side&
   if (call.comm->inter) return everywhere ? inter::all(call, from.to_all(), to) : inter::rooted(call, root, false, to, from);
   if (int error = everywhere ? MPI_SUCCESS : check_root(call, root)) return error;
   const bool gets = everywhere || call.comm->rank == root, in_place = gets && from.buffer == MPI_IN_PLACE;
-  Elements mine;
-  All all;
+  std::optional<All> all;
   if (int error = gets ? all_of(call, to, false, all) : MPI_SUCCESS) return error;
-  if (int error = in_place ? MPI_SUCCESS : one_of(call, from, 1, true, mine)) return error;
+  if (int error = in_place ? MPI_SUCCESS : check_one(call, from, 1, true)) return error;
   if (std::is_same_v<All, Elements>) sign(call, gets ? to.count : from.count, gets ? to.type : from.type);
-  if (!gets) return carry_out<Movement<Elements, All>>(call, kind, root, mine.bytes(), mine, All());
-  const Elements own = own_of(call, all);
+  if (!gets) {
+    const Elements mine = from.elements(1);
+    return carry_out<Movement<Elements, All>>(call, kind, root, mine.bytes(), mine, All());
+  }
+  const Elements own = own_of(call, *all);
   const int named = everywhere ? 0 : root;
-  if (in_place) return carry_out<Movement<Elements, All>>(call, kind, named, own.bytes(), own, std::move(all), Own::is_there);
-  if (int error = check_distinct_all(call, mine, all)) return error;
+  if (in_place) return carry_out<Movement<Elements, All>>(call, kind, named, own.bytes(), own, std::move(*all), Own::is_there);
+  const Elements mine = from.elements(1);
+  if (int error = check_distinct_all(call, mine, *all)) return error;
   if (int error = check_own_part(call, mine.bytes(), own.bytes(), kind != GOAL_CALL_ALLGATHERV)) return error;
-  return carry_out<Movement<Elements, All>>(call, kind, named, own.bytes(), mine, std::move(all));
+  return carry_out<Movement<Elements, All>>(call, kind, named, own.bytes(), mine, std::move(*all));
 }
 
 // The root has a part for each rank.
@@ -97,31 +108,31 @@ int distribute(const Call& call, GOAL_Call_kind kind, const Side& from, const Si
   if (call.comm->inter) return inter::rooted(call, root, true, from, to);
   if (int error = check_root(call, root)) return error;
   const bool gives = call.comm->rank == root, stays = gives && to.buffer == MPI_IN_PLACE;
-  Elements mine;
-  All all;
-  if (int error = stays ? MPI_SUCCESS : one_of(call, to, 1, false, mine)) return error;
+  std::optional<All> all;
+  if (int error = stays ? MPI_SUCCESS : check_one(call, to, 1, false)) return error;
   if (int error = gives ? all_of(call, from, true, all) : MPI_SUCCESS) return error;
   if (std::is_same_v<All, Elements>) sign(call, gives ? from.count : to.count, gives ? from.type : to.type);
+  const Elements mine = stays ? Elements() : to.elements(1);
   if (!gives) return carry_out<Movement<All, Elements>>(call, kind, root, mine.bytes(), All(), mine);
-  const size_t own = own_of(call, all).bytes();
-  if (stays) return carry_out<Movement<All, Elements>>(call, kind, root, own, std::move(all), mine, Own::stays);
-  if (int error = check_distinct_all(call, mine, all)) return error;
+  const size_t own = own_of(call, *all).bytes();
+  if (stays) return carry_out<Movement<All, Elements>>(call, kind, root, own, std::move(*all), mine, Own::stays);
+  if (int error = check_distinct_all(call, mine, *all)) return error;
   if (int error = check_own_part(call, own, mine.bytes(), false)) return error;
-  return carry_out<Movement<All, Elements>>(call, kind, root, own, std::move(all), mine);
+  return carry_out<Movement<All, Elements>>(call, kind, root, own, std::move(*all), mine);
 }
 
 template <class All>
 int exchange(const Call& call, GOAL_Call_kind kind, const Side& from, const Side& to) {
   if (call.comm->inter) return inter::all(call, from, to);
-  All in, out;
+  std::optional<All> in, out;
   if (int error = all_of(call, to, false, in)) return error;
   if (std::is_same_v<All, Elements>) sign(call, to.count, to.type);
-  const size_t own = own_of(call, in).bytes();
-  if (from.buffer == MPI_IN_PLACE) return carry_out<Movement<All, All>>(call, kind, 0, own, in, in, Own::is_there);
+  const size_t own = own_of(call, *in).bytes();
+  if (from.buffer == MPI_IN_PLACE) return carry_out<Movement<All, All>>(call, kind, 0, own, *in, *in, Own::is_there);
   if (int error = all_of(call, from, true, out)) return error;
-  if (int error = check_distinct_all(call, out, in)) return error;
-  if (int error = check_own_part(call, own_of(call, out).bytes(), own)) return error;
-  return carry_out<Movement<All, All>>(call, kind, 0, own, std::move(out), std::move(in));
+  if (int error = check_distinct_all(call, *out, *in)) return error;
+  if (int error = check_own_part(call, own_of(call, *out).bytes(), own)) return error;
+  return carry_out<Movement<All, All>>(call, kind, 0, own, std::move(*out), std::move(*in));
 }
 
 int neighbor(const Call& call, const Side& from, const Side& to) {
@@ -180,8 +191,7 @@ MPI_FORMS_AS(Barrier, barrier, , (call), MPI_Comm comm)
 #define MPI_RECEIVE_V void *recvbuf, const Count recvcounts[], const Displacement rdispls[], MPI_Datatype recvtype
 #define MPI_RECEIVE_W(Bytes) void *recvbuf, const Count recvcounts[], const Bytes rdispls[], const MPI_Datatype recvtypes[]
 
-MPI_FORMS(Bcast, bcast, (call, Side(buffer, count, datatype), root), void* buffer, Count count, MPI_Datatype datatype, int root,
-          MPI_Comm comm)
+MPI_FORMS(Bcast, bcast, (call, buffer, count, datatype, root), void* buffer, Count count, MPI_Datatype datatype, int root, MPI_Comm comm)
 MPI_FORMS(Gather, gather, (call, MPI_SENT, MPI_RECEIVED, root), MPI_SEND, MPI_RECEIVE, int root, MPI_Comm comm)
 MPI_FORMS(Gatherv, gatherv, (call, MPI_SENT, MPI_RECEIVED_V, root), MPI_SEND, MPI_RECEIVE_V, int root, MPI_Comm comm)
 MPI_FORMS(Scatter, scatter, (call, MPI_SENT, MPI_RECEIVED, root), MPI_SEND, MPI_RECEIVE, int root, MPI_Comm comm)

@@ -87,11 +87,11 @@ int reduce_vectors(const Call& call, const Vectors& v, MPI_Op op) {
   return reduce_here(call, v, op);
 }
 
-// Checks and makes the vectors of a reduction whose result has as many elements as what goes in.
-int check_vectors(const Call& call, const void* sendbuf, void* recvbuf, MPI_Count count, MPI_Datatype type, MPI_Op op, bool gets,
-                  Vectors& v) {
-  v.in_place = gets && sendbuf == MPI_IN_PLACE;
-  if (!v.in_place) {
+// A reduction whose result has as many elements as what goes in. `gets`: at recvbuf is memory for it.
+int reduce_alike(const Call& call, GOAL_Call_kind kind, int root, const void* sendbuf, void* recvbuf, MPI_Count count, MPI_Datatype type,
+                 MPI_Op op, bool gets) {
+  const bool in_place = gets && sendbuf == MPI_IN_PLACE;
+  if (!in_place) {
     if (int error = check_buffer(call, sendbuf, count, type)) return error;
     if (int error = check_memory(call, sendbuf, count, type)) return error;
   }
@@ -99,54 +99,43 @@ int check_vectors(const Call& call, const void* sendbuf, void* recvbuf, MPI_Coun
     if (int error = check_buffer(call, recvbuf, count, type)) return error;
   if (int error = check_op(call, op, type)) return error;
   sign(call, count, type, op);
-  v.from = Elements(v.in_place ? recvbuf : sendbuf, static_cast<size_t>(count), type);
-  v.to = gets ? Elements(recvbuf, static_cast<size_t>(count), type) : Elements(nullptr, 0, type);
-  return gets && !v.in_place ? check_distinct(call, v.from, v.to) : MPI_SUCCESS;
+  const bool has_result = gets && (kind != GOAL_CALL_EXSCAN || call.comm->rank > 0);
+  const size_t elements = static_cast<size_t>(count);
+  const Vectors v{kind, root, Elements(in_place ? recvbuf : sendbuf, elements, type),
+                  Elements(has_result ? recvbuf : nullptr, has_result ? elements : 0, type), in_place && has_result};
+  if (gets && !in_place)
+    if (int error = check_distinct(call, v.from, v.to)) return error;
+  return reduce_vectors(call, v, op);
 }
 
 int reduce(const Call& call, const void* sendbuf, void* recvbuf, MPI_Count count, MPI_Datatype type, MPI_Op op, int root) {
   if (call.comm->inter) return inter::reduce(call, sendbuf, recvbuf, count, type, op, root);
   if (int error = check_root(call, root)) return error;
-  Vectors v{GOAL_CALL_REDUCE, root, {}, {}};
-  if (int error = check_vectors(call, sendbuf, recvbuf, count, type, op, call.comm->rank == root, v)) return error;
-  return reduce_vectors(call, v, op);
+  return reduce_alike(call, GOAL_CALL_REDUCE, root, sendbuf, recvbuf, count, type, op, call.comm->rank == root);
 }
 
 int allreduce(const Call& call, const void* sendbuf, void* recvbuf, MPI_Count count, MPI_Datatype type, MPI_Op op) {
   if (call.comm->inter) return inter::reduce_to_all(call, sendbuf, recvbuf, count, nullptr, type, op);
-  Vectors v{GOAL_CALL_ALLREDUCE, 0, {}, {}};
-  if (int error = check_vectors(call, sendbuf, recvbuf, count, type, op, true, v)) return error;
-  return reduce_vectors(call, v, op);
+  return reduce_alike(call, GOAL_CALL_ALLREDUCE, 0, sendbuf, recvbuf, count, type, op, true);
 }
 
 int scan(const Call& call, const void* sendbuf, void* recvbuf, MPI_Count count, MPI_Datatype type, MPI_Op op) {
   if (call.comm->inter) return inter::refuse(call);
-  Vectors v{GOAL_CALL_SCAN, 0, {}, {}};
-  if (int error = check_vectors(call, sendbuf, recvbuf, count, type, op, true, v)) return error;
-  return reduce_vectors(call, v, op);
+  return reduce_alike(call, GOAL_CALL_SCAN, 0, sendbuf, recvbuf, count, type, op, true);
 }
 
 // Rank 0 gets nothing, and its buffer may be anything unless it is where its data lies.
 int exscan(const Call& call, const void* sendbuf, void* recvbuf, MPI_Count count, MPI_Datatype type, MPI_Op op) {
   if (call.comm->inter) return inter::refuse(call);
-  Vectors v{GOAL_CALL_EXSCAN, 0, {}, {}};
-  const bool gets = call.comm->rank > 0 || sendbuf == MPI_IN_PLACE;
-  if (int error = check_vectors(call, sendbuf, recvbuf, count, type, op, gets, v)) return error;
-  if (call.comm->rank == 0) {
-    v.to = Elements(nullptr, 0, type);
-    v.in_place = false;
-  }
-  return reduce_vectors(call, v, op);
+  return reduce_alike(call, GOAL_CALL_EXSCAN, 0, sendbuf, recvbuf, count, type, op, call.comm->rank > 0 || sendbuf == MPI_IN_PLACE);
 }
 
 int reduce_parts(const Call& call, const void* sendbuf, void* recvbuf, Counts counts, size_t own, size_t total, MPI_Datatype type,
                  MPI_Op op) {
-  Vectors v{GOAL_CALL_REDUCE_SCATTER, 0, {}, {}};
-  v.in_place = sendbuf == MPI_IN_PLACE;
-  v.counts = counts;
-  v.from = Elements(v.in_place ? recvbuf : sendbuf, total, type);
-  v.to = Elements(recvbuf, own, type);
-  if (!v.in_place)
+  const bool in_place = sendbuf == MPI_IN_PLACE;
+  const Vectors v{GOAL_CALL_REDUCE_SCATTER,     0,        Elements(in_place ? recvbuf : sendbuf, total, type),
+                  Elements(recvbuf, own, type), in_place, counts};
+  if (!in_place)
     if (int error = check_distinct(call, v.from, v.to)) return error;
   return reduce_vectors(call, v, op);
 }

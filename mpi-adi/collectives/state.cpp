@@ -41,12 +41,6 @@ State::~State() {
   GOAL_Domain_close(&domain_);
 }
 
-State& state_of(Communicator& comm) {
-  if (!comm.collectives) [[unlikely]]
-    comm.collectives = new State(comm);
-  return *comm.collectives;
-}
-
 bool differ(Communicator& comm) { return comm.collectives && comm.collectives->log.differs(); }
 
 bool all_fit(const Communicator& comm) { return !comm.collectives || comm.collectives->log.all_fit(); }

@@ -35,7 +35,11 @@ class State {
   GOAL_Team team_ = nullptr;
 };
 
-State& state_of(Communicator& comm);
+inline State& state_of(Communicator& comm) {
+  if (!comm.collectives) [[unlikely]]
+    comm.collectives = new State(comm);
+  return *comm.collectives;
+}
 // Whether its ranks' collectives are found not to fit, see CallLog::differs.
 bool differ(Communicator& comm);
 // Whether the last look found that they do, and all that were asked have answered.

@@ -9,12 +9,6 @@ void Work::describe(GOAL_Call& call) {
   call.bytes = key.bytes;
 }
 
-void Packed::drop_large() {
-  constexpr size_t kKept = 256 * 1024;
-  for (auto* memory : {&in, &out})
-    if (memory->size() > kKept) std::vector<std::byte>().swap(*memory);
-}
-
 std::byte* describe(Work& work, Packed& packed, GOAL_Call& call) {
   const auto room = [](std::vector<std::byte>& memory, size_t bytes) {
     if (memory.size() <= bytes) memory.resize(bytes + 1);

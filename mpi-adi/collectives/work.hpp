@@ -57,7 +57,11 @@ class Work {
 // Memory for data that are packed.
 struct Packed {
   std::vector<std::byte> in, out;
-  void drop_large();
+  void drop_large() {
+    constexpr size_t kKept = 256 * 1024;
+    for (auto* memory : {&in, &out})
+      if (memory->size() > kKept) std::vector<std::byte>().swap(*memory);
+  }
 };
 // Describes the work on the user's memory or on what it packs; returns where its result will lie, for Work::drain.
 std::byte* describe(Work& work, Packed& packed, GOAL_Call& call);
