@@ -22,6 +22,10 @@ CODE = {".h", ".hpp", ".c", ".cpp"}
 NO_CODE = re.compile(r'//[^\n]*|/\*.*?\*/|"(?:[^"\\\n]|\\.)*"', re.DOTALL)
 # Names that are gone, and what the field says.
 GONE = {
+    "linger": "drain_on_close",
+    "Grant": "ReceiveCredit",
+    "Lender": "CreditPool",
+    "Landing": "RdmaSlots",
     "go_ahead": "prefault_next",
     "hope_for": "expect",
     "Box": "SenderRing",

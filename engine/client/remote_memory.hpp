@@ -94,7 +94,7 @@ inline int fetch(const By& by, const RemoteAddress& at, ptl_op_t op, ptl_datatyp
 class Operations {
  public:
   static constexpr unsigned kCounted = PTL_MD_EVENT_CT_ACK | PTL_MD_EVENT_CT_REPLY;
-  enum class State : uint8_t { under_way, complete, failed };
+  enum class State : uint8_t { pending, complete, failed };
 
   int open(ptl_handle_ni_t ni, unsigned options = kCounted) {
     close();
@@ -152,7 +152,7 @@ class Operations {
   }
   [[nodiscard]] State state() const {
     const ptl_ct_event_t now = count();
-    return now.failure != 0 ? State::failed : now.success >= issued() ? State::complete : State::under_way;
+    return now.failure != 0 ? State::failed : now.success >= issued() ? State::complete : State::pending;
   }
   // Nothing that was issued will count any more.
   [[nodiscard]] bool settled() const {

@@ -198,7 +198,7 @@ uint64_t Peers::bound_under_way(uint64_t most) {
   for (Carrier& carrier : carriers_) {
     uint64_t& lends = carrier.transport->state.lends;
     lends = std::min(lends, most / 4);
-    sum += carrier.transport->limits().under_way + lends;
+    sum += carrier.transport->limits().pending + lends;
   }
   return std::min(sum, most / 2);
 }

@@ -70,7 +70,7 @@ struct TransportLimits {
   size_t eager = 0;  // most payload bytes of one `send` (< wire::kWhole)
   size_t pull = 0;   // most bytes of one pull/push; 0 = cannot (the engine streams by messages)
   // The most that all peers together can have on their way here, as an engine keeps it (wire::kKeptHeader), where that is fixed.
-  uint64_t under_way = 0;
+  uint64_t pending = 0;
   size_t whole = 0;  // most payload bytes of a put that may be sent as wire::kWhole; 0: none is
 };
 
@@ -82,7 +82,7 @@ struct TransportState {
   bool has_links = true;    // false: no peer is or was reached by it, or has begun to call, so that only a first word can arrive
   unsigned bundling = 0;    // written by the engine: see Bundling
   uint32_t holding = 0;     // arrivals that `poll` has taken in and will deliver later (Holding)
-  uint64_t lends = 0;       // as limits().under_way, beyond a message from each peer, where it is granted; the engine may make it less
+  uint64_t lends = 0;       // as limits().pending, beyond a message from each peer, where it is granted; the engine may make it less
 };
 
 // Messages to one process that travel together. While TransportState::bundling is not 0, `send` may keep messages back;

@@ -260,9 +260,9 @@ struct ProgressScenarios {
   // The first of a thread's two commands lies behind one that another thread is still pushing: the second does not overtake it.
   Found order() const {
     Scenario s(ProgressMode::caller);
-    s.use({&s.engine.queue.filled, &s.engine.queue.second, &s.engine.queue.under_way, &s.engine.entry, &s.engine.overtaken});
+    s.use({&s.engine.queue.filled, &s.engine.queue.second, &s.engine.queue.pending, &s.engine.entry, &s.engine.overtaken});
     s.engine.queue.two = true;
-    s.program.initial[s.engine.queue.filled.where()] = s.program.initial[s.engine.queue.under_way.where()] = 1;
+    s.program.initial[s.engine.queue.filled.where()] = s.program.initial[s.engine.queue.pending.where()] = 1;
     s.program.thread("second", [&s](uint32_t) {
       SimulatedCommand command{2};
       return s.progress.submit(command), kFinished;

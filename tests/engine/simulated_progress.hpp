@@ -66,19 +66,17 @@ struct SimulatedDescriptor {
 struct SimulatedEngine {
   static constexpr size_t kMessages = 3;
   struct Queue {
-    Cell filled{"queue"}, second{"queue's second"}, under_way{"push under way"};
+    Cell filled{"queue"}, second{"queue's second"}, pending{"push under way"};
     bool two = false;
-    bool maybe_filled() const {
-      return filled.load_relaxed() != 0 || (two && (second.load_relaxed() != 0 || under_way.load_relaxed() != 0));
-    }
-    bool ready() const { return !two || (under_way.load_relaxed() == 0 && (filled.load_relaxed() != 0 || second.load_relaxed() != 0)); }
+    bool maybe_filled() const { return filled.load_relaxed() != 0 || (two && (second.load_relaxed() != 0 || pending.load_relaxed() != 0)); }
+    bool ready() const { return !two || (pending.load_relaxed() == 0 && (filled.load_relaxed() != 0 || second.load_relaxed() != 0)); }
     bool push(const SimulatedCommand& command) {
-      if (command.ends) return under_way.store_release(0), true;
+      if (command.ends) return pending.store_release(0), true;
       if (two) return second.exchange(1) == 0;  // the first is there from the beginning
       return filled.exchange(1) == 0;
     }
     bool pop(SimulatedCommand&) {
-      if (two && under_way.load() != 0) return false;
+      if (two && pending.load() != 0) return false;
       if (filled.load() != 0) return filled.store(0), true;
       return two && second.load() != 0 && (second.store(0), true);
     }
@@ -261,7 +259,7 @@ struct Scenario {
     descriptor.used = network;
     if (!network) fix({&descriptor.word});
     fix({&progress.stop_, &progress.listening_, &progress.aborts_, &engine.inside, &engine.clash, &engine.entry, &engine.dropped,
-         &engine.overtaken, &engine.queue.filled, &engine.queue.second, &engine.queue.under_way, &engine.begun, &data,
+         &engine.overtaken, &engine.queue.filled, &engine.queue.second, &engine.queue.pending, &engine.begun, &data,
          &progress.pollers_.found});
     progress.pollers_.data = &data;
     program.constant[attention_at] = true;

@@ -16,8 +16,8 @@ using namespace portunus;
 // Both ends of a link, as FabricTransport keeps them, and what is true of them.
 struct Ends {
   fabric::Credit credit;
-  fabric::Grant grant;
-  fabric::Lender lender;
+  fabric::ReceiveCredit grant;
+  fabric::CreditPool credit_pool;
   uint64_t spent = 0;
   uint8_t sum = 0;  // so that payloads are read
   static constexpr uint64_t kMost = 1 << 20;
@@ -30,14 +30,14 @@ struct Ends {
   }
 
   void arrived(const fabric::Message& message) {
-    const bool whole = message.header.payload_size == wire::kWhole;
-    const size_t size = whole ? 0 : message.header.payload_size;
-    if (whole) require(message.header.rlength <= fabric::kWholeMost, "what travels whole is no longer than its place");
+    const bool eager_rdma = message.header.payload_size == wire::kWhole;
+    const size_t size = eager_rdma ? 0 : message.header.payload_size;
+    if (eager_rdma) require(message.header.rlength <= fabric::kEagerRdmaMost, "what travels whole is no longer than its place");
     for (size_t i = 0; i < size; ++i) sum = static_cast<uint8_t>(sum + std::to_integer<uint8_t>(message.payload[i]));
-    if (size > fabric::kEager || !lender.take(grant, fabric::cost_of(message.header))) return;
-    if (lender.is_due(grant, kMost)) lender.tell(grant, lender.next_total(grant, kMost));
+    if (size > fabric::kEager || !credit_pool.take(grant, fabric::cost_of(message.header))) return;
+    if (credit_pool.is_due(grant, kMost)) credit_pool.tell(grant, credit_pool.next_total(grant, kMost));
     require(grant.outstanding() >= fabric::kOneMessage, "whoever was heard may send a message of any length");
-    require(grant.outstanding() <= fabric::kWindow && lender.lent() <= kMost, "and no more than its window");
+    require(grant.outstanding() <= fabric::kWindow && credit_pool.lent() <= kMost, "and no more than its window");
   }
 
   // Length of what the bytes begin with; 0: nothing of them is worth a look any more.

@@ -21,15 +21,15 @@
 namespace portunus::fabric {
 
 // A put that travels whole, however long: so long as there is credit for one, there is a place for its data.
-constexpr uint64_t kOneWhole = wire::kKeptHeader + kWholeMost;
+constexpr uint64_t kOneEagerRdma = wire::kKeptHeader + kEagerRdmaMost;
 constexpr uint64_t cost_of(const wire::Header& header) {
-  if (header.payload_size == wire::kWhole) return kOneWhole;
+  if (header.payload_size == wire::kWhole) return kOneEagerRdma;
   return header.kind == wire::Kind::throttle ? 0 : wire::kKeptHeader + header.payload_size;
 }
 constexpr uint64_t kOneMessage = wire::kKeptHeader + kEager;
 constexpr uint64_t kWindow = 512 << 10;  // what a link gets at most, and where there is room
-constexpr size_t kLandings = 8;          // places for the data of puts that travel whole: those under way, and one that is being taken in
-static_assert(kWindow / kOneWhole < kLandings);
+constexpr size_t kRdmaSlots = 8;         // places for the data of puts that travel whole: those under way, and one that is being taken in
+static_assert(kWindow / kOneEagerRdma < kRdmaSlots);
 
 // The sender's side of a link.
 class Credit {
@@ -50,23 +50,23 @@ class Credit {
 };
 
 // The receiver's.
-class Grant {
+class ReceiveCredit {
  public:
   [[nodiscard]] uint64_t outstanding() const { return total_ - arrived_; }
   [[nodiscard]] uint64_t total() const { return total_; }
 
  private:
-  friend class Lender;
+  friend class CreditPool;
   [[nodiscard]] uint64_t shared() const { return outstanding() - std::min(outstanding(), kOneMessage); }
   uint64_t arrived_ = 0;
   uint64_t total_ = kOneMessage;
 };
 
 // The sum that all links share. `most` may change at any time: what is granted stays granted.
-class Lender {
+class CreditPool {
  public:
   // A message has arrived. False: it cost more than was granted.
-  [[nodiscard]] bool take(Grant& of, uint64_t cost) {
+  [[nodiscard]] bool take(ReceiveCredit& of, uint64_t cost) {
     if (cost > of.outstanding()) return false;
     assert(lent_ >= of.shared());
     lent_ -= of.shared();
@@ -76,23 +76,25 @@ class Lender {
     return true;
   }
   // Whether the sender may be told of more, with something else: it has half of what it could have;
-  [[nodiscard]] bool may_go_along(const Grant& to, uint64_t most) const {
+  [[nodiscard]] bool may_go_along(const ReceiveCredit& to, uint64_t most) const {
     return to.outstanding() < std::max(kOneMessage, window(to, most) / 2);
   }
   // or is to be, now: it may be waiting soon.
-  [[nodiscard]] bool is_due(const Grant& to, uint64_t most) const {
+  [[nodiscard]] bool is_due(const ReceiveCredit& to, uint64_t most) const {
     return to.outstanding() < std::max(kOneMessage, window(to, most) / 8 * 3);
   }
   // What to tell it.
-  [[nodiscard]] uint64_t next_total(const Grant& to, uint64_t most) const { return std::max(to.total_, to.arrived_ + window(to, most)); }
-  void tell(Grant& to, uint64_t total) {
+  [[nodiscard]] uint64_t next_total(const ReceiveCredit& to, uint64_t most) const {
+    return std::max(to.total_, to.arrived_ + window(to, most));
+  }
+  void tell(ReceiveCredit& to, uint64_t total) {
     assert(total >= to.total_ && total - to.arrived_ <= kWindow && lent_ >= to.shared());
     lent_ -= to.shared();
     to.total_ = total;
     lent_ += to.shared();
   }
   // Nothing more comes from there.
-  void forget(Grant& of) {
+  void forget(ReceiveCredit& of) {
     assert(lent_ >= of.shared() && of.arrived_ <= of.total_);
     lent_ -= of.shared();
     of.total_ = of.arrived_;
@@ -100,7 +102,7 @@ class Lender {
   [[nodiscard]] uint64_t lent() const { return lent_; }
 
  private:
-  [[nodiscard]] uint64_t window(const Grant& to, uint64_t most) const {
+  [[nodiscard]] uint64_t window(const ReceiveCredit& to, uint64_t most) const {
     assert(lent_ >= to.shared());
     const uint64_t others = lent_ - to.shared();
     return kOneMessage + std::min(kWindow - kOneMessage, most - std::min(most, others));

@@ -26,7 +26,7 @@ namespace {
 // One peer that does not read must not take the buffers of all others.
 constexpr uint32_t kSendsPerLink = 64;
 // How seldom a poll looks for Hellos and ends while it waits for none: that costs a system call.
-constexpr uint32_t kGuardTurns = 64;
+constexpr uint32_t kConnectionTurns = 64;
 
 }  // namespace
 
@@ -92,14 +92,14 @@ Sent FabricTransport::send(Link& to, const wire::Header& header, std::span<const
 
 Sent FabricTransport::send_on_credit(FabricLink& link, const wire::Header& header, std::span<const iovec> payload) {
   if (link.state != LinkState::ready) return link.state == LinkState::failed ? Sent::failed : Sent::again;
-  const bool whole = header.payload_size == wire::kWhole;
-  assert(whole || header.payload_size <= limits_.eager);
+  const bool eager_rdma = header.payload_size == wire::kWhole;
+  assert(eager_rdma || header.payload_size <= limits_.eager);
   const uint64_t cost = fabric::cost_of(header);
-  if (!link.credit.covers(cost) || (whole && !write_data(link, header, payload))) return Sent::again;
-  const Sent sent = put_message(link, header, whole ? std::span<const iovec>{} : payload);
+  if (!link.credit.covers(cost) || (eager_rdma && !write_data(link, header, payload))) return Sent::again;
+  const Sent sent = put_message(link, header, eager_rdma ? std::span<const iovec>{} : payload);
   if (sent != Sent::done) return sent;
   link.credit.spend(cost);
-  link.landed_there += whole;
+  link.slots_written += eager_rdma;
   return Sent::done;
 }
 
@@ -173,7 +173,7 @@ void FabricTransport::drop_frame(FabricLink& link) { pool_of(Kind::send).push_ba
 
 // The other end has been told.
 void FabricTransport::granted(FabricLink& link, uint64_t total) {
-  lender_.tell(link.grant, total);
+  credit_pool_.tell(link.grant, total);
   link.has_more = false;
 }
 
@@ -238,9 +238,9 @@ void FabricTransport::receive_more() {
 
 int FabricTransport::poll(int budget) {
   int done = 0;
-  if (calling_ > 0 || guard_due_ || ++turn_ % kGuardTurns == 0) {
-    guard_due_ = false;
-    done += guard_.poll(*this);
+  if (calling_ > 0 || connections_due_ || ++turn_ % kConnectionTurns == 0) {
+    connections_due_ = false;
+    done += connections_.poll(*this);
   }
   if (!state.has_links) return done;  // who sends has called before
   bool empty = false;
@@ -282,7 +282,7 @@ void FabricTransport::take_error() {
   auto& operation = *static_cast<Operation*>(error.op_context);
   if (operation.kind != Kind::receive) {
     if (operation.link != nullptr && operation.link->state == LinkState::opening)
-      guard_.explain(operation.link->process, fabric::kNoConnection, error.err);
+      connections_.explain(operation.link->process, fabric::kNoConnection, error.err);
     finish(operation, false);
     return;
   }
@@ -321,15 +321,15 @@ size_t FabricTransport::take_in(std::span<const std::byte> bytes) {
   fabric::Message message;
   const size_t size = fabric::decode_first(bytes, message);
   const bool word = size != 0 && fabric::word_size(message.prefix.magic) != 0;
-  const bool whole = !word && size != 0 && message.header.payload_size == wire::kWhole;
-  const bool fits = size != 0 && (word || whole || message.header.payload_size <= limits_.eager);
+  const bool eager_rdma = !word && size != 0 && message.header.payload_size == wire::kWhole;
+  const bool fits = size != 0 && (word || eager_rdma || message.header.payload_size <= limits_.eager);
   FabricLink* const link = fits ? sender_of(message) : nullptr;
   if (link == nullptr) return ++malformed_, 0;
   if (link->state == LinkState::failed) return 0;
   if (link->state == LinkState::opening) begin(*link);
-  const bool allowed = word ? take_word(*link, message) : lender_.take(link->grant, fabric::cost_of(message.header));
-  const std::byte* const payload = allowed && whole ? take_data(*link) : message.payload;
-  if (!allowed || (whole && payload == nullptr)) ++malformed_;
+  const bool allowed = word ? take_word(*link, message) : credit_pool_.take(link->grant, fabric::cost_of(message.header));
+  const std::byte* const payload = allowed && eager_rdma ? take_data(*link) : message.payload;
+  if (!allowed || (eager_rdma && payload == nullptr)) ++malformed_;
   else if (!word) hand_over(*link, message.header, payload);
   return size;
 }
@@ -338,8 +338,8 @@ size_t FabricTransport::take_in(std::span<const std::byte> bytes) {
 bool FabricTransport::take_word(FabricLink& link, const fabric::Word& word) {
   if (word.prefix.magic == fabric::kGrantMagic) return link.credit.granted(word.total);
   if (word.prefix.magic == fabric::kProbeMagic) return true;
-  if (!link.may_land) link.landing = word.region;
-  return !std::exchange(link.may_land, true);
+  if (!link.has_rdma_slots) link.rdma_slots = word.region;
+  return !std::exchange(link.has_rdma_slots, true);
 }
 
 void FabricTransport::hand_over(FabricLink& link, const wire::Header& header, const std::byte* payload) {
@@ -349,10 +349,10 @@ void FabricTransport::hand_over(FabricLink& link, const wire::Header& header, co
     sink_.introduced(link, *this);
   }
   sink_.arrived(link, header, payload);
-  if (limits_.whole != 0 && !link.offered && fabric::could_be_whole(header)) offer(link);
-  if (link.owed || !lender_.may_go_along(link.grant, state.lends)) return;
+  if (limits_.whole != 0 && !link.offered && fabric::could_be_eager_rdma(header)) offer(link);
+  if (link.owed || !credit_pool_.may_go_along(link.grant, state.lends)) return;
   link.has_more = true;
-  if (lender_.is_due(link.grant, state.lends)) grant(link);
+  if (credit_pool_.is_due(link.grant, state.lends)) grant(link);
 }
 
 // The provider has returned a send or a move.
@@ -377,12 +377,12 @@ bool FabricTransport::idle() {
   if (state.keeps_back) flush();
   if (state.keeps_back) return false;
   // What came may have been all that woke this thread; who asks for a look at the guard is still readable at the next one.
-  if (!std::exchange(served_, false) && guard_.pending()) guard_due_ = state.has_links = true;
+  if (!std::exchange(served_, false) && connections_.pending()) connections_due_ = state.has_links = true;
   if (!state.has_links) return true;
   // Twice: the first may do no more than notice that the connection stands.
   for (int i = 0; i < 2 && !opening_.empty(); ++i)
     if (probe() > 0) return false;
-  if (guard_due_ || !disconnected_.empty() || !pool_of(Kind::receive).empty() || !refused_.empty()) return false;
+  if (connections_due_ || !disconnected_.empty() || !pool_of(Kind::receive).empty() || !refused_.empty()) return false;
   // The descriptor tells of messages that come without a call of ours, or polls find them.
   if (endpoint_.cq_fd < 0 || endpoint_.must_be_read()) return !unread_;
   fid* queue = &endpoint_.cq->fid;

@@ -3,7 +3,7 @@
 // Eager messages go from bounce buffers (or by fi_inject) into receive buffers of one send each; bulk is fi_read and fi_write.
 // Buffers for many sends (FI_MULTI_RECV) will not do: the tcp provider of libfabric 1.17 gives one back while a message from
 // another connection is still on its way into it, and the next message overwrites that one.
-// A peer is found, and its end noticed, by the guard (guard.hpp). `pid` is the guard's TCP port.
+// A peer is found, and its end noticed, by the guard (connection_manager.hpp). `pid` is the guard's TCP port.
 //
 // Thread: the holder of the baton; the sink is called from `poll` alone.
 // Invariants: see transport.hpp. Beyond that: `introduced` precedes the first `arrived` of a process we did not ask for;
@@ -22,8 +22,8 @@
 #include <unordered_map>
 #include <vector>
 
+#include "engine/transport/fabric/connection_manager.hpp"
 #include "engine/transport/fabric/endpoint.hpp"
-#include "engine/transport/fabric/guard.hpp"
 #include "engine/transport/fabric/link.hpp"
 #include "engine/transport/fabric/memory.hpp"
 #include "engine/transport/fabric/message.hpp"
@@ -39,14 +39,14 @@ struct FabricOptions {
   uint32_t timeout_s = 30;  // PTL_PEER_TIMEOUT: for how long a connection may be silent when it should not
 };
 
-class FabricTransport final : public Transport, public Bundling, private fabric::GuardClient {
+class FabricTransport final : public Transport, public Bundling, private fabric::ConnectionClient {
  public:
   // Throws std::system_error or std::runtime_error: cause and remedy in one sentence.
   FabricTransport(Sink& sink, const FabricOptions& options);
   // Lets what was sent leave, for a bounded time.
   ~FabricTransport() override;
 
-  ProcessId self() const { return guard_.self(); }
+  ProcessId self() const { return connections_.self(); }
   // Messages dropped because they were not ours, or not whole.
   uint64_t malformed() const { return malformed_; }
 
@@ -62,8 +62,8 @@ class FabricTransport final : public Transport, public Bundling, private fabric:
   int poll(int budget) override;
   void flush() override;
   bool idle() override;
-  void housekeeping(bool) override { guard_.look(*this); }
-  bool needs_housekeeping() override { return guard_.needs_look(); }
+  void housekeeping(bool) override { connections_.look(*this); }
+  bool needs_housekeeping() override { return connections_.needs_look(); }
   // -1 with providers that have no FI_WAIT_FD (shm): then somebody must poll.
   int wait_fd() const override { return wait_; }
 
@@ -84,7 +84,7 @@ class FabricTransport final : public Transport, public Bundling, private fabric:
   bool add_operations(Kind kind, size_t count);
   void open_wait();
   fabric::Hello hello() const;
-  void linger();
+  void drain_on_close();
   bool confirm();
   // links.cpp
   fabric::FabricLink* make_link(ProcessId process);
@@ -114,7 +114,7 @@ class FabricTransport final : public Transport, public Bundling, private fabric:
   bool send_frame(fabric::FabricLink& link);
   void keep_frame(fabric::FabricLink& link);
   void drop_frame(fabric::FabricLink& link);
-  uint64_t next_total(const fabric::FabricLink& link) const { return lender_.next_total(link.grant, state.lends); }
+  uint64_t next_total(const fabric::FabricLink& link) const { return credit_pool_.next_total(link.grant, state.lends); }
   void granted(fabric::FabricLink& link, uint64_t total);
   void grant(fabric::FabricLink& link);
   int grant_owed();
@@ -127,7 +127,7 @@ class FabricTransport final : public Transport, public Bundling, private fabric:
   fabric::FabricLink* sender_of(const fabric::Message& message);
   void finish(Operation& operation, bool ok);
   void take_error();
-  // whole.cpp
+  // eager_rdma.cpp
   bool write_data(fabric::FabricLink& link, const wire::Header& header, std::span<const iovec> payload);
   void offer(fabric::FabricLink& link);
   const std::byte* take_data(fabric::FabricLink& link);
@@ -154,7 +154,7 @@ class FabricTransport final : public Transport, public Bundling, private fabric:
   FabricOptions options_;
   std::vector<Buffer> buffers_;       // these two before the endpoint, which holds pointers to them
   std::deque<Operation> operations_;  // never moves its elements
-  fabric::Guard guard_;
+  fabric::ConnectionManager connections_;
   fabric::Endpoint endpoint_;
   fabric::Registrations registrations_;
   std::string name_;
@@ -171,14 +171,14 @@ class FabricTransport final : public Transport, public Bundling, private fabric:
   size_t calling_ = 0;                        // links whose peer has not answered yet
   size_t unsettled_ = 0;                      // links that have never been ready
   uint32_t turn_ = 0;
-  bool guard_due_ = false;
+  bool connections_due_ = false;
   bool served_ = false;  // something was completed since `idle` was asked
   bool unread_ = true;   // the completion queue may hold something, whatever its descriptor says
   size_t offers_ = 0;    // landings, also those of peers that are gone
   size_t sends_in_flight_ = 0;
   std::vector<fabric::FabricLink*> refused_;  // whose next piece the provider would not take, with none of them on its way
   std::vector<fabric::FabricLink*> framed_;   // those that collect messages, or did since the last flush
-  fabric::Lender lender_;
+  fabric::CreditPool credit_pool_;
   std::vector<fabric::FabricLink*> owed_;  // who is to hear of more credit when the provider takes it
   uint64_t malformed_ = 0;
   int wait_ = -1;

@@ -39,10 +39,10 @@ struct Operation {
 };
 
 // Memory that a peer writes the data of its puts to, one place after the other.
-struct Landing {
+struct RdmaSlots {
   std::byte* memory;
   wire::Region region;
-  uint32_t landed = 0;  // how many have come
+  uint32_t slots_read = 0;  // how many have come
 };
 
 struct FabricLink : Link {
@@ -58,16 +58,16 @@ struct FabricLink : Link {
   bool throttle_waits = false;  // the provider would not take a throttle: grants stay behind it
   bool owed = false;            // a grant: on the transport's list
   bool has_more = false;        // a grant that may go with the next message there
-  bool offered = false;         // the peer knows of our landing
-  bool may_land = false;        // we know of the peer's
+  bool offered = false;         // the peer knows of our rdma_slots
+  bool has_rdma_slots = false;  // we know of the peer's
   bool unconfirmed = false;     // something was injected since the last send that tells of its end
   Credit credit;
-  Grant grant;
-  size_t name_hash = 0;           // of its endpoint name
-  wire::Region landing{};         // where the peer takes such data
-  uint32_t landed_there = 0;      // how many were sent
-  std::unique_ptr<Landing> here;  // where we do
-  std::deque<Move*> moves;        // of which something is still to be asked for, in their order
+  ReceiveCredit grant;
+  size_t name_hash = 0;             // of its endpoint name
+  wire::Region rdma_slots{};        // where the peer takes such data
+  uint32_t slots_written = 0;       // how many were sent
+  std::unique_ptr<RdmaSlots> here;  // where we do
+  std::deque<Move*> moves;          // of which something is still to be asked for, in their order
   Window window;
   size_t asked = 0;  // bytes of moves that the provider has
   fi_addr_t address = FI_ADDR_UNSPEC;

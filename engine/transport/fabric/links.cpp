@@ -48,7 +48,7 @@ Link* FabricTransport::connect(ProcessId process) {
   FabricLink* link = found != by_process_.end() ? found->second : nullptr;
   if (link == nullptr) {
     link = make_link(process);
-    if (!guard_.call(*link, unsettled_)) disconnect(*link);
+    if (!connections_.call(*link, unsettled_)) disconnect(*link);
   }
   link->known = true;
   return link;
@@ -73,7 +73,7 @@ FabricLink* FabricTransport::hello_received(FabricLink* link, const fabric::Hell
   std::byte name[fabric::kMaxName + 1] = {};
   std::memcpy(name, hello.name, hello.name_size);
   if (fi_av_insert(endpoint_.av.get(), name, 1, &link->address, 0, nullptr) != 1) {
-    guard_.explain(process, "the provider has no room for its address", ENOMEM);
+    connections_.explain(process, "the provider has no room for its address", ENOMEM);
     disconnect(*link);
     return nullptr;
   }
@@ -97,7 +97,7 @@ int FabricTransport::probe() {
     if (link->state != LinkState::opening) return true;
     const auto error = static_cast<int>(-send_probe(*link, false));
     if (error == FI_EAGAIN || fabric::no_way(error)) return false;
-    if (fabric::is_lack(error)) guard_.explain(link->process, fabric::kNoConnection, error);
+    if (fabric::is_lack(error)) connections_.explain(link->process, fabric::kNoConnection, error);
     if (error == 0) begin(*link);
     else disconnect(*link);
     return true;
@@ -149,7 +149,7 @@ int FabricTransport::reap() {
 void FabricTransport::abandon(FabricLink& link) {
   abandon_sends(link);
   abandon_moves(link);
-  lender_.forget(link.grant);
+  credit_pool_.forget(link.grant);
 }
 
 void FabricTransport::abandon_sends(FabricLink& link) {

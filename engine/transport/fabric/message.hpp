@@ -1,6 +1,6 @@
 // message.hpp: the bytes of one message on the fabric: Prefix 16 B | of wire::Header 8 to 48 B | payload. Several may travel
-// together, one behind the other, in one send; among them grants (credit.hpp): Prefix | 8 B, and offers (whole.cpp): Prefix | 16 B. The
-// data of a put that travels whole (wire::kWhole) are written where the receiver has offered it, before its header.
+// together, one behind the other, in one send; among them grants (credit.hpp): Prefix | 8 B, and offers (eager_rdma.cpp): Prefix | 16 B.
+// The data of a put that travels whole (wire::kWhole) are written where the receiver has offered it, before its header.
 //
 // Thread: pure functions.
 // Invariants: what `decode` accepts has a known kind and exactly the length its header announces; whether the sender exists is the caller's
@@ -24,10 +24,10 @@ constexpr uint32_t kProbeMagic = 0x50544b01;    // "PTK": a Prefix alone, which 
 constexpr uint32_t kOfferMagic = 0x50544f01;    // "PTO": where the data of puts that travel whole may be written
 constexpr uint32_t kGrantMagic = 0x50544701;    // "PTG": how much the receiver of this may have sent, from the beginning
 constexpr size_t kEager = 8192;                 // payload bytes of one message
-constexpr size_t kWholeMost = 64 << 10;         // payload bytes of a put that travels whole
+constexpr size_t kEagerRdmaMost = 64 << 10;     // payload bytes of a put that travels whole
 
 // Says who sends: few providers tell (FI_SOURCE). `slot` is the receiver's own number for this sender, told in the
-// Hello (guard.hpp), so that nothing is searched for on arrival and the nid need not travel.
+// Hello (connection_manager.hpp), so that nothing is searched for on arrival and the nid need not travel.
 struct Prefix {
   uint32_t magic;
   uint32_t slot;
@@ -76,10 +76,10 @@ inline size_t encoded_size(const wire::Header& header) {
 }
 
 // A header that says that so many bytes follow by themselves is one of ours.
-constexpr bool begins_whole(const wire::Header& header) { return wire::may_be_whole(header, kEager, kWholeMost); }
+constexpr bool begins_eager_rdma(const wire::Header& header) { return wire::may_be_whole(header, kEager, kEagerRdmaMost); }
 // One of a put whose data are to be asked for, though they could have come with it.
-constexpr bool could_be_whole(const wire::Header& header) {
-  return header.kind == wire::Kind::put && (header.flags & wire::kBulk) && header.rlength > kEager && header.rlength <= kWholeMost;
+constexpr bool could_be_eager_rdma(const wire::Header& header) {
+  return header.kind == wire::Kind::put && (header.flags & wire::kBulk) && header.rlength > kEager && header.rlength <= kEagerRdmaMost;
 }
 
 // A buffer for one message of so many payload bytes, or for several that travel together and are no longer.
@@ -136,9 +136,9 @@ inline void encode(Prefix prefix, const wire::Header& header, std::span<const io
     left -= size;
     codes /= 4;
   }
-  const bool whole = out.header.payload_size == wire::kWhole;
-  const size_t behind = whole ? 0 : out.header.payload_size;
-  if (codes != 0 || behind > left || (whole && !begins_whole(out.header))) return 0;
+  const bool eager_rdma = out.header.payload_size == wire::kWhole;
+  const size_t behind = eager_rdma ? 0 : out.header.payload_size;
+  if (codes != 0 || behind > left || (eager_rdma && !begins_eager_rdma(out.header))) return 0;
   out.payload = from;
   if (behind <= wire::kInlinePayload) {
     std::memcpy(out.header.inline_payload, from, behind);

@@ -49,13 +49,13 @@ FabricTransport::FabricTransport(Sink& sink, const FabricOptions& options)
     : Transport({.bundling = this}),
       sink_(sink),
       options_(options),
-      guard_(choose_nid(options.interface), options.pid, options.timeout_s),
-      endpoint_(options.provider, guard_.self().nid, region_name(guard_.self())),
+      connections_(choose_nid(options.interface), options.pid, options.timeout_s),
+      endpoint_(options.provider, connections_.self().nid, region_name(connections_.self())),
       registrations_(endpoint_) {
   state.has_links = false;
   state.lends = kLends;
   size_messages();
-  guard_.introduce_as(hello());
+  connections_.introduce_as(hello());
   receives_ = std::min(kReceives, endpoint_.info->rx_attr->size);
   missing_of(Kind::data) = kDataAtATime;
   if (!add_operations(Kind::send, kSends) || !add_operations(Kind::move, kMoves) || !add_operations(Kind::receive, receives_))
@@ -67,7 +67,7 @@ FabricTransport::FabricTransport(Sink& sink, const FabricOptions& options)
 }
 
 FabricTransport::~FabricTransport() {
-  linger();
+  drain_on_close();
   if (wait_ >= 0) close(wait_);
 }
 
@@ -82,12 +82,12 @@ void FabricTransport::size_messages() {
   limits_.eager = fabric::kEager;
   limits_.pull = std::min(kPullMost, most);
   // Where what asks for the data of a long message would wake the owner, and data that are written come in order.
-  if (endpoint_.by_streams() && most >= fabric::kWholeMost) limits_.whole = fabric::kWholeMost;
+  if (endpoint_.by_streams() && most >= fabric::kEagerRdmaMost) limits_.whole = fabric::kEagerRdmaMost;
   inject_size_ = std::min(info.tx_attr->inject_size, kInjectMost);
 }
 
 size_t FabricTransport::buffer_size(Kind kind) {
-  return kind == Kind::move ? 0 : kind == Kind::data ? fabric::kWholeMost : fabric::room_for(fabric::kEager);
+  return kind == Kind::move ? 0 : kind == Kind::data ? fabric::kEagerRdmaMost : fabric::room_for(fabric::kEager);
 }
 
 // Memory for as long as there is this transport, registered unless `access` is 0; null: there is none.
@@ -122,7 +122,7 @@ void FabricTransport::open_wait() {
   if (endpoint_.cq_fd < 0) return;
   wait_ = epoll_create1(EPOLL_CLOEXEC);
   if (wait_ < 0) throw std::system_error(errno, std::generic_category(), "the fabric needs an epoll descriptor (see ulimit -n)");
-  for (const int fd : {endpoint_.cq_fd, guard_.fd()}) {
+  for (const int fd : {endpoint_.cq_fd, connections_.fd()}) {
     epoll_event event{};
     event.events = EPOLLIN;
     event.data.fd = fd;
@@ -136,8 +136,8 @@ void FabricTransport::open_wait() {
 fabric::Hello FabricTransport::hello() const {
   const fi_info& info = *endpoint_.info;
   fabric::Hello hello;
-  hello.nid = guard_.self().nid;
-  hello.pid = guard_.self().pid;
+  hello.nid = connections_.self().nid;
+  hello.pid = connections_.self().pid;
   hello.uid = options_.uid;
   hello.address_format = info.addr_format;
   hello.protocol = info.ep_attr->protocol;
@@ -163,7 +163,7 @@ bool FabricTransport::confirm() {
 }
 
 // `Sent::done` means copied, not gone: closing at once would drop what still lies in our buffers.
-void FabricTransport::linger() {
+void FabricTransport::drain_on_close() {
   auto deadline = std::chrono::steady_clock::now() + kLinger;
   fi_cq_data_entry entries[kBatch];
   while ((flush(), state.keeps_back || !confirm() || sends_in_flight_ > 0) && std::chrono::steady_clock::now() < deadline) {
@@ -173,7 +173,7 @@ void FabricTransport::linger() {
       if (operation.kind == Kind::send || operation.kind == Kind::data) finish(operation, true);
     }
     // Whoever ends takes nothing more, and some providers call him again and again.
-    guard_.poll(*this);
+    connections_.poll(*this);
     for (fabric::FabricLink* const gone : std::exchange(disconnected_, {})) {
       gone->state = LinkState::failed;
       abandon_sends(*gone);  // nobody listens any more for what else ends

@@ -20,19 +20,19 @@ wire::Header header_of(size_t payload, wire::Kind kind = wire::Kind::put) {
 
 struct Sender {
   Credit credit;
-  Grant grant;
-  std::deque<uint64_t> under_way;  // costs, in order
-  std::deque<uint64_t> told;       // totals on their way back
+  ReceiveCredit grant;
+  std::deque<uint64_t> pending;  // costs, in order
+  std::deque<uint64_t> told;     // totals on their way back
 
   uint64_t sum() const {
     uint64_t sum = 0;
-    for (const uint64_t cost : under_way) sum += cost;
+    for (const uint64_t cost : pending) sum += cost;
     return sum;
   }
   bool send(uint64_t cost) {
     if (!credit.covers(cost)) return false;
     credit.spend(cost);
-    under_way.push_back(cost);
+    pending.push_back(cost);
     return true;
   }
   // The oldest total arrives.
@@ -44,17 +44,17 @@ struct Sender {
 };
 
 struct Receiver {
-  Lender lender;
+  CreditPool credit_pool;
   uint64_t most;
   bool answers = false;  // something goes there now, and a grant may go along
 
   bool take(Sender& from) {
-    const bool fits = lender.take(from.grant, from.under_way.front());
-    from.under_way.pop_front();
-    if (lender.is_due(from.grant, most) || (answers && lender.may_go_along(from.grant, most))) {
-      const uint64_t total = lender.next_total(from.grant, most);
+    const bool fits = credit_pool.take(from.grant, from.pending.front());
+    from.pending.pop_front();
+    if (credit_pool.is_due(from.grant, most) || (answers && credit_pool.may_go_along(from.grant, most))) {
+      const uint64_t total = credit_pool.next_total(from.grant, most);
       from.told.push_back(total);
-      lender.tell(from.grant, total);
+      credit_pool.tell(from.grant, total);
     }
     return fits;
   }
@@ -84,11 +84,11 @@ TEST(FabricCredit, OfPutsThatTravelWholeNoMoreAreUnderWayThanThereArePlaces) {
       switch (random() % 4) {
         case 0: sent += sender.send(cost_of(whole())); break;
         case 1: sender.send(cost_of(header_of(random() % (kEager + 1)))); break;
-        case 2: ASSERT_TRUE(sender.under_way.empty() || receiver.take(sender)); break;
+        case 2: ASSERT_TRUE(sender.pending.empty() || receiver.take(sender)); break;
         default: ASSERT_TRUE(sender.told.empty() || sender.hear());
       }
-      const auto places = static_cast<size_t>(std::count(sender.under_way.begin(), sender.under_way.end(), kOneWhole));
-      ASSERT_LT(places, kLandings) << "and one more may be being taken in";
+      const auto places = static_cast<size_t>(std::count(sender.pending.begin(), sender.pending.end(), kOneEagerRdma));
+      ASSERT_LT(places, kRdmaSlots) << "and one more may be being taken in";
     }
     EXPECT_GT(sent, 1000u);
   }
@@ -108,20 +108,20 @@ TEST(FabricCredit, WhatIsUnderWayStaysBelowTheSumAndOneMessageFromEachAndNobodyW
           sent += sender.send(random() % 16 == 0 ? cost_of(whole())
                                                  : cost_of(header_of(random() % 3 ? random() % 64 : random() % (kEager + 1))));
           break;
-        case 2: ASSERT_TRUE(sender.under_way.empty() || receiver.take(sender)); break;
+        case 2: ASSERT_TRUE(sender.pending.empty() || receiver.take(sender)); break;
         default: ASSERT_TRUE(sender.told.empty() || sender.hear());
       }
       uint64_t all = 0;
       if (i % 64 == 0)
         for (const Sender& each : senders) all += each.sum();
       highest = std::max(highest, all);
-      ASSERT_LE(receiver.lender.lent(), most);
+      ASSERT_LE(receiver.credit_pool.lent(), most);
     }
     EXPECT_LE(highest, most + senders.size() * kOneMessage);
     EXPECT_GT(sent, 10'000u);
     // Whatever is under way once: then everybody may send a message of any length again.
     for (Sender& sender : senders) {
-      while (!sender.under_way.empty()) ASSERT_TRUE(receiver.take(sender));
+      while (!sender.pending.empty()) ASSERT_TRUE(receiver.take(sender));
       while (!sender.told.empty()) ASSERT_TRUE(sender.hear());
       EXPECT_TRUE(sender.credit.covers(kOneMessage));
     }
@@ -165,10 +165,10 @@ TEST(FabricCredit, WhatALostSenderHadIsLentToOthers) {
   }
   EXPECT_EQ(first.grant.outstanding(), kWindow);
   EXPECT_LT(second.grant.outstanding(), kWindow);
-  receiver.lender.forget(first.grant);
-  while (second.grant.outstanding() >= kOneMessage) ASSERT_TRUE(receiver.lender.take(second.grant, kOneMessage));
-  ASSERT_TRUE(receiver.lender.is_due(second.grant, receiver.most));
-  receiver.lender.tell(second.grant, receiver.lender.next_total(second.grant, receiver.most));
+  receiver.credit_pool.forget(first.grant);
+  while (second.grant.outstanding() >= kOneMessage) ASSERT_TRUE(receiver.credit_pool.take(second.grant, kOneMessage));
+  ASSERT_TRUE(receiver.credit_pool.is_due(second.grant, receiver.most));
+  receiver.credit_pool.tell(second.grant, receiver.credit_pool.next_total(second.grant, receiver.most));
   EXPECT_EQ(second.grant.outstanding(), kWindow);
 }
 
@@ -179,11 +179,11 @@ TEST(FabricCredit, WhatNoReceiverSaysAndWhatNoSenderMayIsRefused) {
   EXPECT_FALSE(credit.granted(~uint64_t{0}));
   EXPECT_TRUE(credit.granted(kWindow));
   EXPECT_FALSE(credit.granted(kWindow - 1));
-  Lender lender;
-  Grant grant;
-  EXPECT_FALSE(lender.take(grant, kOneMessage + 1));
-  EXPECT_TRUE(lender.take(grant, kOneMessage));
-  EXPECT_FALSE(lender.take(grant, 1));
+  CreditPool credit_pool;
+  ReceiveCredit grant;
+  EXPECT_FALSE(credit_pool.take(grant, kOneMessage + 1));
+  EXPECT_TRUE(credit_pool.take(grant, kOneMessage));
+  EXPECT_FALSE(credit_pool.take(grant, 1));
 }
 
 }  // namespace

@@ -18,7 +18,7 @@
 #include <random>
 #include <system_error>
 
-#include "engine/transport/fabric/guard.hpp"
+#include "engine/transport/fabric/connection_manager.hpp"
 #include "engine/transport/fabric/library.hpp"
 #include "engine/transport/fabric/link.hpp"
 #include "engine/transport/fabric/message.hpp"
@@ -61,14 +61,14 @@ size_t regions_of(pid_t process, bool remove) {
 
 // --- who calls ---
 
-struct Nobody final : fabric::GuardClient {
+struct Nobody final : fabric::ConnectionClient {
   fabric::FabricLink* hello_received(fabric::FabricLink*, const fabric::Hello&) override { return nullptr; }
   void disconnected(fabric::FabricLink&) override {}
 };
 
-TEST(Guard, DropsWhoCallsAndDoesNotSayHello) {
+TEST(ConnectionManager, DropsWhoCallsAndDoesNotSayHello) {
   Nobody nobody;
-  fabric::Guard guard(INADDR_LOOPBACK, 0, 1);
+  fabric::ConnectionManager guard(INADDR_LOOPBACK, 0, 1);
   sockaddr_in address{};
   address.sin_family = AF_INET;
   address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
@@ -92,8 +92,8 @@ TEST(Guard, DropsWhoCallsAndDoesNotSayHello) {
   EXPECT_FALSE(guard.pending());
 }
 
-TEST(Guard, SaysThatDescriptorsAreMissingAndNotThatThePeerIsGone) {
-  fabric::Guard guard(INADDR_LOOPBACK, 0, 1);
+TEST(ConnectionManager, SaysThatDescriptorsAreMissingAndNotThatThePeerIsGone) {
+  fabric::ConnectionManager guard(INADDR_LOOPBACK, 0, 1);
   fabric::FabricLink link;
   link.process = {INADDR_LOOPBACK, 1};
   rlimit before;
@@ -342,7 +342,7 @@ TEST_P(FabricOf, AShortPushInAStreamEndsWithoutAWordOfThePeer) {
 // Runs `body` with two ends of which the first has sent one put that travels whole, of the longest and of a shorter one.
 template <class Open, class Body>
 void with_first_whole(Open&& open, Body&& body) {
-  for (const size_t size : {fabric::kWholeMost, size_t{20'000}}) {
+  for (const size_t size : {fabric::kEagerRdmaMost, size_t{20'000}}) {
     Recorder sinks[2];
     FabricWhole ends(open(sinks[0]), open(sinks[1]), sinks[1]);
     if (ends.sender->limits().whole == 0) GTEST_SKIP() << "no put travels whole by this provider";
@@ -359,7 +359,7 @@ TEST_P(FabricOf, PutsThatTravelWholeWaitForPlacesWhileNobodyTakesThemIn) {
                      for (int refused = 0; refused < 2000; ++refused, ends.sender->poll(16)) {
                        if (ends.send(sizes.size(), size) != Sent::done) continue;
                        sizes.push_back(size);
-                       ASSERT_LE(sizes.size(), 2 * fabric::kLandings) << "nothing holds this sender back";
+                       ASSERT_LE(sizes.size(), 2 * fabric::kRdmaSlots) << "nothing holds this sender back";
                      }
                      while (seen < sizes.size()) ends.pump(), ends.expect(seen, sizes);
                    });
@@ -407,7 +407,7 @@ class FabricFlood {
 TEST_P(FabricOf, WhatIsKeptOfAFloodStaysBelowItsLimitAndOneMessageFromEachSender) {
   constexpr uint64_t kLimit = 2 << 20;
   FabricFlood flood(GetParam(), 3, kLimit);
-  std::vector<char> data(fabric::kWholeMost);
+  std::vector<char> data(fabric::kEagerRdmaMost);
   uint64_t sent = 0, most = 0;
   // Senders that send while nothing restrains them, at a receiver that steps seldom: sockets fill before it can ask for less.
   for (int still = 0; still < 200;) {

@@ -1,4 +1,4 @@
-// guard.hpp: the TCP port that is a process's `pid`: it resolves addresses and notices death.
+// connection_manager.hpp: the TCP port that is a process's `pid`: it resolves addresses and notices death.
 //
 // (nid, pid) must be enough to reach a process, but only IP-addressed providers could be reached by it alone, and no
 // provider reliably tells that a silent peer has died: ofi_rxm swallows a lost connection and tries again for ever,
@@ -60,8 +60,8 @@ bool no_way(int error);
 // An error of this process: it has none left of something.
 bool is_lack(int error);
 
-// What the guard asks and tells its transport, from Guard::poll and Guard::look only.
-class GuardClient {
+// What the guard asks and tells its transport, from ConnectionManager::poll and ConnectionManager::look only.
+class ConnectionClient {
  public:
   // `link` is null when they called us: then the answer is the link the Hello belongs to, or null to refuse. For a connection
   // of our own the answer is `link`, or null when the Hello is not acceptable.
@@ -70,17 +70,17 @@ class GuardClient {
   virtual void disconnected(FabricLink& link) = 0;
 
  protected:
-  ~GuardClient() = default;
+  ~ConnectionClient() = default;
 };
 
-class Guard {
+class ConnectionManager {
  public:
   // Takes `pid` as port on address `nid`, or any port when 0. A connection silent for `timeout_s` ends (at most two seconds later).
   // Throws std::system_error with the sentence.
-  Guard(uint32_t nid, uint32_t pid, uint32_t timeout_s);
-  ~Guard();
-  Guard(const Guard&) = delete;
-  Guard& operator=(const Guard&) = delete;
+  ConnectionManager(uint32_t nid, uint32_t pid, uint32_t timeout_s);
+  ~ConnectionManager();
+  ConnectionManager(const ConnectionManager&) = delete;
+  ConnectionManager& operator=(const ConnectionManager&) = delete;
 
   ProcessId self() const { return self_; }
   // What we answer to every call; set once, before the first `poll`.
@@ -88,9 +88,9 @@ class Guard {
   // Starts a connection to a process; false when that is impossible at once (refused, no descriptors). `unsettled`: as of the client.
   bool call(FabricLink& link, size_t unsettled = 0) { return call({&link, std::chrono::steady_clock::now()}, unsettled); }
   // Handles what has happened; returns how many Hellos were understood or connections lost.
-  int poll(GuardClient& client);
+  int poll(ConnectionClient& client);
   // Calls again whom no way led to, and drops strangers.
-  void look(GuardClient& client);
+  void look(ConnectionClient& client);
   bool needs_look() const { return strangers_ || !again_.empty(); }
   // Says, of the first, why a process cannot be reached: it will look as if it had died.
   void explain(ProcessId process, const char* what, int error);
@@ -114,7 +114,7 @@ class Guard {
   };
 
   void listen_on(uint32_t nid, uint32_t pid);
-  void accept_all(const GuardClient& client);
+  void accept_all(const ConnectionClient& client);
   int accept_one();
   bool has_descriptors(size_t unsettled) const;
   void keep_spare();
@@ -126,8 +126,8 @@ class Guard {
   bool speak(const Connection& connection, uint32_t magic = kHelloMagic);
   // 1: a whole Hello has come; 0: wait; -1: the connection has ended.
   int listen(Connection& connection);
-  bool understood(Connection& connection, GuardClient& client);
-  int serve(Connection& connection, GuardClient& client);
+  bool understood(Connection& connection, ConnectionClient& client);
+  int serve(Connection& connection, ConnectionClient& client);
   void drop(int fd);
 
   struct Descriptors {

@@ -1,5 +1,5 @@
-// whole.cpp: puts of up to 64 KiB that travel whole: header and data, all at once and unasked. Otherwise a target would ask for the data,
-// and on a stream that wakes the owner's engine for nothing but to write what could have gone at once.
+// eager_rdma.cpp: puts of up to 64 KiB that travel whole: header and data, all at once and unasked. Otherwise a target would ask for the
+// data, and on a stream that wakes the owner's engine for nothing but to write what could have gone at once.
 //
 // The data go first, and the header behind them, perhaps together with other messages: two sends, and one completion at the receiver. The
 // data are written to memory that the receiver has offered, and copied from there once it is known where they go: in messages they
@@ -30,15 +30,15 @@ using fabric::LinkState;
 namespace {
 
 constexpr size_t kMostOffers = 64;  // 32 MiB
-constexpr size_t kLandingSize = fabric::kLandings * fabric::kWholeMost;
+constexpr size_t kRdmaSlotsSize = fabric::kRdmaSlots * fabric::kEagerRdmaMost;
 
-size_t place(uint32_t number) { return number % fabric::kLandings * fabric::kWholeMost; }
+size_t place(uint32_t number) { return number % fabric::kRdmaSlots * fabric::kEagerRdmaMost; }
 
 }  // namespace
 
 // If the data alone can go now, they are written once more, to the same place, when the engine tries again.
 bool FabricTransport::write_data(FabricLink& link, const wire::Header& header, std::span<const iovec> payload) {
-  if (!link.may_land || !fabric::begins_whole(header)) return false;
+  if (!link.has_rdma_slots || !fabric::begins_eager_rdma(header)) return false;
   Operation* const operation = claim(Kind::data);
   if (operation == nullptr) return false;
   assert(header.rlength <= buffer_size(Kind::data));
@@ -49,7 +49,7 @@ bool FabricTransport::write_data(FabricLink& link, const wire::Header& header, s
     operation->bytes += piece.iov_len;
   }
   assert(operation->bytes == header.rlength);
-  const wire::Region there{link.landing.address + place(link.landed_there), link.landing.key};
+  const wire::Region there{link.rdma_slots.address + place(link.slots_written), link.rdma_slots.key};
   const ssize_t status = start(*operation, link, {operation->buffer, operation->bytes}, there, true, 0);
   if (status == 0) {
     taken(link, *operation);
@@ -65,9 +65,9 @@ void FabricTransport::offer(FabricLink& link) {
     if (offers_ == kMostOffers) return;
     ++offers_;
     fabric::Registration* registration = nullptr;
-    std::byte* const memory = allocate(kLandingSize, FI_REMOTE_WRITE, registration);
+    std::byte* const memory = allocate(kRdmaSlotsSize, FI_REMOTE_WRITE, registration);
     if (memory == nullptr) return;
-    link.here = std::make_unique<fabric::Landing>(fabric::Landing{memory, registrations_.region_of(*registration)});
+    link.here = std::make_unique<fabric::RdmaSlots>(fabric::RdmaSlots{memory, registrations_.region_of(*registration)});
   }
   fabric::Word word{prefix_to(link, fabric::kOfferMagic), {}};
   word.region = link.here->region;
@@ -76,7 +76,7 @@ void FabricTransport::offer(FabricLink& link) {
 
 // Where the data lie whose header has come; null: no place was offered for them.
 const std::byte* FabricTransport::take_data(FabricLink& link) {
-  return link.offered ? link.here->memory + place(link.here->landed++) : nullptr;
+  return link.offered ? link.here->memory + place(link.here->slots_read++) : nullptr;
 }
 
 }  // namespace portunus

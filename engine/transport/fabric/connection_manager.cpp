@@ -1,8 +1,8 @@
-// guard.cpp: connections between processes: calling, answering, noticing their end.
+// connection_manager.cpp: connections between processes: calling, answering, noticing their end.
 //
 // Thread: the holder of the baton.
 // Source: tcp(7), epoll(7).
-#include "engine/transport/fabric/guard.hpp"
+#include "engine/transport/fabric/connection_manager.hpp"
 
 #include <arpa/inet.h>
 #include <fcntl.h>
@@ -67,7 +67,7 @@ bool is_lack(int error) {
   return error == EMFILE || error == ENFILE || error == ENOMEM || error == ENOBUFS || error == ENOSPC || error == EADDRNOTAVAIL;
 }
 
-Guard::Guard(uint32_t nid, uint32_t pid, uint32_t timeout_s) : timeout_(std::max(1u, timeout_s)) {
+ConnectionManager::ConnectionManager(uint32_t nid, uint32_t pid, uint32_t timeout_s) : timeout_(std::max(1u, timeout_s)) {
   if (pid >= kNoPid) refuse(EINVAL, "pid " + std::to_string(pid) + " is not a port; ask for 1 to 65534, or 0 for any");
   epoll_ = own_.add(epoll_create1(EPOLL_CLOEXEC));
   if (epoll_ < 0) refuse(errno, "the fabric needs an epoll descriptor (see ulimit -n)");
@@ -80,7 +80,7 @@ Guard::Guard(uint32_t nid, uint32_t pid, uint32_t timeout_s) : timeout_(std::max
   if (spare_ < 0) refuse(errno, "the fabric needs a descriptor to spare (see ulimit -n)");
 }
 
-Guard::~Guard() {
+ConnectionManager::~ConnectionManager() {
   // shutdown, not only close: a forked child of the application may hold copies of these descriptors.
   for (auto& [fd, connection] : connections_) {
     shutdown(fd, SHUT_RDWR);
@@ -91,7 +91,7 @@ Guard::~Guard() {
 }
 
 // Keeps one that got a port which we never take, too: so the next gets another.
-void Guard::listen_on(uint32_t nid, uint32_t pid) {
+void ConnectionManager::listen_on(uint32_t nid, uint32_t pid) {
   const std::string where = text_of(nid) + ":" + std::to_string(pid);
   listener_ = own_.add(socket(AF_INET, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0));
   if (listener_ < 0) refuse(errno, "cannot make a socket for the fabric (see ulimit -n)");
@@ -104,18 +104,18 @@ void Guard::listen_on(uint32_t nid, uint32_t pid) {
   self_ = {nid, ntohs(address.sin_port)};
 }
 
-void Guard::keep_spare() {
+void ConnectionManager::keep_spare() {
   if (spare_ < 0) spare_ = fcntl(epoll_, F_DUPFD_CLOEXEC, 0);
 }
 
-void Guard::explain(ProcessId process, const char* what, int error) {
+void ConnectionManager::explain(ProcessId process, const char* what, int error) {
   if (!std::exchange(explained_, true))
     std::fprintf(stderr, "portals: process %s:%u cannot be reached: %s (%s)%s\n", text_of(process.nid).c_str(), process.pid, what,
                  error < FI_ERRNO_OFFSET ? std::strerror(error) : fi_strerror(error), error == EMFILE ? "; raise ulimit -n" : "");
 }
 
 // For the provider's connections that are to come.
-bool Guard::has_descriptors(size_t unsettled) const {
+bool ConnectionManager::has_descriptors(size_t unsettled) const {
   constexpr size_t kMost = 32;
   std::array<int, kMost> taken;
   const size_t wanted = std::min(unsettled, kMost);
@@ -128,7 +128,7 @@ bool Guard::has_descriptors(size_t unsettled) const {
 }
 
 // False, and errno.
-bool Guard::watch(const Connection& connection, uint32_t events) {
+bool ConnectionManager::watch(const Connection& connection, uint32_t events) {
   set_option(connection.fd, SOL_SOCKET, SO_RCVLOWAT, sizeof(Hello));  // so it is read at once
   epoll_event event{};
   event.events = events;
@@ -136,7 +136,7 @@ bool Guard::watch(const Connection& connection, uint32_t events) {
   return epoll_ctl(epoll_, EPOLL_CTL_ADD, connection.fd, &event) == 0;
 }
 
-bool Guard::call(const Call& call, size_t unsettled) {
+bool ConnectionManager::call(const Call& call, size_t unsettled) {
   FabricLink& link = *call.link;
   const int fd = socket(AF_INET, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
   if (fd < 0 || !has_descriptors(unsettled)) {
@@ -171,16 +171,16 @@ bool Guard::call(const Call& call, size_t unsettled) {
   return false;
 }
 
-bool Guard::is_over(const Call& call) const { return std::chrono::steady_clock::now() - call.since >= timeout_; }
+bool ConnectionManager::is_over(const Call& call) const { return std::chrono::steady_clock::now() - call.since >= timeout_; }
 
 // False: it is given up.
-bool Guard::call_later(const Call& call, int error) {
+bool ConnectionManager::call_later(const Call& call, int error) {
   if (!no_way(error) || is_over(call)) return false;
   again_.push_back(call);
   return true;
 }
 
-void Guard::look(GuardClient& client) {
+void ConnectionManager::look(ConnectionClient& client) {
   // The other may have called us meanwhile.
   for (const Call& waiting : std::exchange(again_, {}))
     if (waiting.link->state == LinkState::calling && !call(waiting, client.unsettled())) client.disconnected(*waiting.link);
@@ -194,14 +194,14 @@ void Guard::look(GuardClient& client) {
   for (const int fd : late) drop(fd);
 }
 
-int Guard::accept_one() {
+int ConnectionManager::accept_one() {
   int fd;
   do fd = accept4(listener_, nullptr, nullptr, SOCK_NONBLOCK | SOCK_CLOEXEC);
   while (fd < 0 && (errno == EINTR || errno == ECONNABORTED));
   return fd;
 }
 
-void Guard::accept_all(const GuardClient& client) {
+void ConnectionManager::accept_all(const ConnectionClient& client) {
   for (size_t accepted = 1;; ++accepted) {
     int fd = accept_one();
     bool refused = fd >= 0 && !has_descriptors(client.unsettled() + accepted);
@@ -229,7 +229,7 @@ void Guard::accept_all(const GuardClient& client) {
 }
 
 // 0, or what went wrong.
-int Guard::connected(Connection& connection) {
+int ConnectionManager::connected(Connection& connection) {
   int error = 0;
   socklen_t size = sizeof error;
   if (getsockopt(connection.fd, SOL_SOCKET, SO_ERROR, &error, &size) != 0) return errno;
@@ -242,7 +242,7 @@ int Guard::connected(Connection& connection) {
   return speak(connection) ? 0 : EPIPE;
 }
 
-bool Guard::speak(const Connection& connection, uint32_t magic) {
+bool ConnectionManager::speak(const Connection& connection, uint32_t magic) {
   Hello hello = hello_;
   hello.magic = magic;
   hello.slot = connection.link != nullptr ? connection.link->slot : 0;
@@ -251,7 +251,7 @@ bool Guard::speak(const Connection& connection, uint32_t magic) {
 }
 
 // Nothing is said after the Hello; to read is how the end is noticed.
-int Guard::listen(Connection& connection) {
+int ConnectionManager::listen(Connection& connection) {
   Hello beyond;
   ssize_t n;
   do n = recv(connection.fd, connection.heard ? &beyond : &connection.hello, sizeof beyond, 0);
@@ -261,7 +261,7 @@ int Guard::listen(Connection& connection) {
 }
 
 // False ends the connection: not one of ours, or not acceptable.
-bool Guard::understood(Connection& connection, GuardClient& client) {
+bool ConnectionManager::understood(Connection& connection, ConnectionClient& client) {
   connection.heard = true;
   const Hello& hello = connection.hello;
   if (connection.ours && hello.magic == kNoRoomMagic) explain(connection.link->process, "it has no descriptors left", EMFILE);
@@ -278,7 +278,7 @@ bool Guard::understood(Connection& connection, GuardClient& client) {
   return connection.ours || speak(connection);
 }
 
-int Guard::serve(Connection& connection, GuardClient& client) {
+int ConnectionManager::serve(Connection& connection, ConnectionClient& client) {
   bool alive = true;
   int done = 0;
   if (connection.connecting) {
@@ -303,13 +303,13 @@ int Guard::serve(Connection& connection, GuardClient& client) {
   return 1;
 }
 
-void Guard::drop(int fd) {
+void ConnectionManager::drop(int fd) {
   connections_.erase(fd);
   close(fd);
   keep_spare();
 }
 
-int Guard::poll(GuardClient& client) {
+int ConnectionManager::poll(ConnectionClient& client) {
   std::array<epoll_event, kEvents> events;
   int done = 0;
   bool called = false;
@@ -325,7 +325,7 @@ int Guard::poll(GuardClient& client) {
   return done;
 }
 
-bool Guard::pending() const {
+bool ConnectionManager::pending() const {
   epoll_event event;
   return epoll_wait(epoll_, &event, 1, 0) > 0;
 }

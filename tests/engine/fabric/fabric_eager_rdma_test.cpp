@@ -1,4 +1,5 @@
-// fabric_whole_test.cpp: puts that travel whole over tcp (whole.cpp), from a peer that says the header, and then not what it should.
+// fabric_eager_rdma_test.cpp: puts that travel whole over tcp (eager_rdma.cpp), from a peer that says the header, and then not what it
+// should.
 #include <gtest/gtest.h>
 #include <netinet/in.h>
 #include <poll.h>
@@ -20,7 +21,7 @@
 namespace portunus {
 namespace {
 
-constexpr size_t kWhole = fabric::kWholeMost;
+constexpr size_t kWhole = fabric::kEagerRdmaMost;
 constexpr size_t kShort = 20'000;
 constexpr uint32_t kUid = 1000;
 constexpr uint64_t kBits = 7;
@@ -28,7 +29,7 @@ constexpr uint64_t kBits = 7;
 FabricOptions over_tcp() { return {"tcp", "127.0.0.1", 0, kUid}; }
 
 // A process that speaks to a transport by hand: its guard and its endpoint are those of any other, what it sends is a test's choice.
-class ByHand final : public fabric::GuardClient {
+class ByHand final : public fabric::ConnectionClient {
  public:
   // `pump` steps the other one. `called`: the other one calls at the same time.
   ByHand(ProcessId other, std::function<void()> pump, const std::function<void(ProcessId)>& called = nullptr) : pump_(std::move(pump)) {
@@ -36,7 +37,7 @@ class ByHand final : public fabric::GuardClient {
     link_.process = other;
     for (auto& buffer : heard_) fi_recv(endpoint_.ep.get(), buffer, sizeof buffer, nullptr, FI_ADDR_UNSPEC, buffer);
     if (called) called(self_);
-    guard_->call(link_);
+    connections_->call(link_);
     until([this] { return address_ != FI_ADDR_UNSPEC; });
   }
   void greet() {
@@ -49,7 +50,7 @@ class ByHand final : public fabric::GuardClient {
     hello.protocol_version = endpoint_.info->ep_attr->protocol_version;
     hello.name_size = static_cast<uint32_t>(endpoint_.name.size());
     std::memcpy(hello.name, endpoint_.name.data(), endpoint_.name.size());
-    guard_->introduce_as(hello);
+    connections_->introduce_as(hello);
   }
   void open() { say(prefix(fabric::kProbeMagic)); }
   // Whoever of the two has the smaller address.
@@ -64,7 +65,7 @@ class ByHand final : public fabric::GuardClient {
     greet();
     fi_av_insert(endpoint_.av.get(), acquaintance.other_.name, 1, &address_, 0, nullptr);
   }
-  void answer() { guard_->poll(*this); }
+  void answer() { connections_->poll(*this); }
 
   ProcessId self() const { return self_; }
   fabric::Prefix prefix(uint32_t magic) const { return {magic, slot_, self().pid, kUid}; }
@@ -113,7 +114,7 @@ class ByHand final : public fabric::GuardClient {
     return last_;
   }
   // The kernel tells the other one of the end, and the endpoint still stands.
-  void hang_up() { guard_.reset(); }
+  void hang_up() { connections_.reset(); }
 
  private:
   fabric::FabricLink* hello_received(fabric::FabricLink*, const fabric::Hello& hello) override {
@@ -127,7 +128,7 @@ class ByHand final : public fabric::GuardClient {
   template <class Done>
   void until(Done&& done) {
     while (!done()) {
-      if (guard_ && answers_) guard_->poll(*this);
+      if (connections_ && answers_) connections_->poll(*this);
       fi_cq_data_entry entry{};
       if (fi_cq_read(endpoint_.cq.get(), &entry, 1) == 1) take(entry);
       pump_();
@@ -147,8 +148,8 @@ class ByHand final : public fabric::GuardClient {
   std::function<void()> pump_;
   const bool answers_ = true;  // whenever it is called
   fabric::Hello other_;
-  std::unique_ptr<fabric::Guard> guard_ = std::make_unique<fabric::Guard>(INADDR_LOOPBACK, 0, 30);
-  const ProcessId self_ = guard_->self();
+  std::unique_ptr<fabric::ConnectionManager> connections_ = std::make_unique<fabric::ConnectionManager>(INADDR_LOOPBACK, 0, 30);
+  const ProcessId self_ = connections_->self();
   fabric::Endpoint endpoint_{"tcp", INADDR_LOOPBACK, "by-hand"};
   fabric::FabricLink link_;
   uint32_t slot_ = 0;
