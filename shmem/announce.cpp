@@ -8,7 +8,7 @@
 #include "shmem/environment.hpp"
 #include "shmem/include/shmem_base.h"
 #include "shmem/memory/huge_pages.hpp"
-#include "shmem/world.hpp"
+#include "shmem/session.hpp"
 
 extern char** environ;
 
@@ -51,7 +51,7 @@ void name_unknown_variables() {
 }  // namespace
 
 // By PE 0; the others are alike but for how they reach their peers.
-void World::print_info(const ptlx_engine_info_t& engine) const {
+void Session::print_info(const ptlx_engine_info_t& engine) const {
   int on_node = 0;
   for (const Peer& peer : peers_) on_node += peer.on_node();
   printf("OpenSHMEM %d.%d, %s\n", SHMEM_MAJOR_VERSION, SHMEM_MINOR_VERSION, SHMEM_VENDOR_STRING);
@@ -64,7 +64,7 @@ void World::print_info(const ptlx_engine_info_t& engine) const {
   fflush(stdout);
 }
 
-void World::announce(const ptlx_engine_info_t& engine) const {
+void Session::announce(const ptlx_engine_info_t& engine) const {
   if (runtime.my_pe == 0 && setting("INFO")) print_info(engine);
   else if (runtime.my_pe == 0 && setting("VERSION"))
     printf("OpenSHMEM %d.%d, %s\n", SHMEM_MAJOR_VERSION, SHMEM_MINOR_VERSION, SHMEM_VENDOR_STRING);

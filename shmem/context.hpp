@@ -17,7 +17,7 @@ struct Context {
 };
 
 // Whom a call reaches, and how.
-struct Aim {
+struct Target {
   const Peer& peer;
   Channel& channel;
   int pe;  // of the world
@@ -36,7 +36,7 @@ inline Channel& channel_of(const char* function, shmem_ctx_t context) {
 }
 
 // The PE with this number in the team of the context; a sentence and the end of the job if there is none.
-inline Aim aim(const char* function, shmem_ctx_t context, int pe) {
+inline Target target_of(const char* function, shmem_ctx_t context, int pe) {
   called();
   if (context == SHMEM_CTX_DEFAULT) [[likely]]
     return {peer(function, pe), default_channel, pe};

@@ -10,15 +10,15 @@
 #include <utility>
 
 #include "shmem/define.hpp"
+#include "shmem/session.hpp"
 #include "shmem/sync.hpp"
-#include "shmem/world.hpp"
 
 using namespace portunus::shmem;
 
 namespace {
 
-World* world = nullptr;  // nothing is taken down at exit: a PE that ends without finalize must not wait for the others
-int depth = 0;           // inits without their finalize
+Session* session = nullptr;  // nothing is taken down at exit: a PE that ends without finalize must not wait for the others
+int depth = 0;               // inits without their finalize
 
 // A child has this memory, but is no PE: its calls end it, with a sentence, and leave the job alone.
 void note_forks() {
@@ -38,7 +38,7 @@ bool start(int requested) {
   if (runtime.forked) require_init("shmem_init");
   if (depth == 0) {
     try {
-      world = new World(requested);
+      session = new Session(requested);
       note_forks();
     } catch (const std::exception& problem) {
       fprintf(stderr, "shmem: %s\n", problem.what());
@@ -75,7 +75,7 @@ SHMEMI_BARRIER
 SHMEMI_DEFINE(void, finalize, (void)) try {
   if (runtime.forked) require_init("shmem_finalize");
   if (depth == 0) return;  // one too many does no harm, as in other libraries
-  if (--depth == 0) delete std::exchange(world, nullptr);
+  if (--depth == 0) delete std::exchange(session, nullptr);
   else barrier_all();
 }
 SHMEMI_BARRIER

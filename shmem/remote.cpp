@@ -23,8 +23,8 @@ struct Interface {
   ptl_pt_index_t index[kSegments]{};
   client::ListEntry entry[kSegments];
 };
-constinit client::Undestroyed<Interface> door_storage;
-constexpr Interface& door = door_storage.it;
+constinit client::Undestroyed<Interface> interface_storage;
+constexpr Interface& interface = interface_storage.it;
 
 void check(int code, const char* call) {
   if (code != PTL_OK) [[unlikely]]
@@ -32,20 +32,20 @@ void check(int code, const char* call) {
 }
 
 client::RemoteAddress at(int pe, Place place) {
-  return {client::process(static_cast<ptl_rank_t>(pe)), door.index[place.segment], 0, place.offset};
+  return {client::process(static_cast<ptl_rank_t>(pe)), interface.index[place.segment], 0, place.offset};
 }
 
 // All atomics are on raw words: sums and bit patterns do not depend on the sign, and a swap moves bits.
 ptl_datatype_t word(size_t size) { return size == 4 ? PTL_UINT32_T : PTL_UINT64_T; }
 
 // Copies of what is sent would occupy this PE's memory for as long as some other does not read.
-bool throttled() { return __atomic_load_n(door.throttled, __ATOMIC_RELAXED) != 0; }
+bool throttled() { return __atomic_load_n(interface.throttled, __ATOMIC_RELAXED) != 0; }
 
 void expose(Segment segment, void* start, size_t size) {
-  check(PtlPTAlloc(door.ni, 0, PTL_EQ_NONE, PTL_PT_ANY, &door.index[segment]), "PtlPTAlloc");
+  check(PtlPTAlloc(interface.ni, 0, PTL_EQ_NONE, PTL_PT_ANY, &interface.index[segment]), "PtlPTAlloc");
   ptl_me_t entry;
-  check(client::expose(door.ni, start, size, 0, entry), "PtlGetUid");
-  check(door.entry[segment].append(door.ni, door.index[segment], entry), "PtlLEAppend");
+  check(client::expose(interface.ni, start, size, 0, entry), "PtlGetUid");
+  check(interface.entry[segment].append(interface.ni, interface.index[segment], entry), "PtlLEAppend");
 }
 
 // Until all is complete; the end of the job if something has failed.
@@ -59,22 +59,22 @@ void finish(const Counted& operations, const char* what) {
 }  // namespace
 
 RemoteIndices remote_open(ptl_handle_ni_t ni, const ptl_ni_limits_t& limits, void* const start[kSegments], const size_t size[kSegments]) {
-  door.ni = ni;
-  door.limits = limits;
-  door.throttled = PtlxThrottled();
+  interface.ni = ni;
+  interface.limits = limits;
+  interface.throttled = PtlxThrottled();
   constexpr size_t kWord = sizeof(uint64_t);
   if (limits.max_volatile_size < kWord || limits.max_atomic_size < kWord || limits.max_fetch_atomic_size < kWord ||
       limits.max_msg_size == 0)
     misuse("the network interface cannot do atomics on 8 bytes, which OpenSHMEM needs");
   for (const Segment segment : {kHeap, kData}) expose(segment, start[segment], size[segment]);
-  return {{door.index[kHeap], door.index[kData]}};
+  return {{interface.index[kHeap], interface.index[kData]}};
 }
 
 void remote_close() {
   for (const Segment segment : {kHeap, kData}) {
-    if (!door.entry[segment].is_open()) continue;
-    door.entry[segment].close();
-    PtlPTFree(door.ni, door.index[segment]);
+    if (!interface.entry[segment].is_open()) continue;
+    interface.entry[segment].close();
+    PtlPTFree(interface.ni, interface.index[segment]);
   }
 }
 
@@ -82,7 +82,8 @@ bool Channel::open(bool one_thread) {
   one_thread_ = one_thread;
   constexpr ptl_size_t kEvents = 8;
   // Only SEND becomes a full event: a PTL_CT_ACK_REQ never does.
-  const bool good = all_.open(door.ni) == PTL_OK && answers_.open(door.ni) == PTL_OK && sent_.open(door.ni, kEvents) == PTL_OK &&
+  const bool good = all_.open(interface.ni) == PTL_OK && answers_.open(interface.ni) == PTL_OK &&
+                    sent_.open(interface.ni, kEvents) == PTL_OK &&
                     all_.bind(copied_, client::Operations::kCounted | PTL_MD_VOLATILE) == PTL_OK &&
                     all_.bind(lazy_, client::Operations::kCounted | PTLX_MD_LAZY) == PTL_OK &&
                     all_.bind(sending_, client::Operations::kCounted, sent_) == PTL_OK;
@@ -104,11 +105,11 @@ std::unique_lock<std::mutex> Channel::exclusive() {
 }
 
 void Channel::put(int pe, Place to, const void* source, size_t size) {
-  if (size <= door.limits.max_volatile_size && !throttled())
+  if (size <= interface.limits.max_volatile_size && !throttled())
     return check(all_.one([&] { return client::put({copied_}, at(pe, to), source, size); }), "PtlPut");
   const auto lock = exclusive();
   for (size_t done = 0, part; done < size; done += part) {
-    part = std::min<size_t>(size - done, door.limits.max_msg_size);
+    part = std::min<size_t>(size - done, interface.limits.max_msg_size);
     check(all_.put({sending_}, at(pe, to) + done, static_cast<const std::byte*>(source) + done, part), "PtlPut");
     wait_until_sent("a put", pe);
   }
@@ -124,11 +125,11 @@ void Channel::wait_until_sent(const char* what, int pe) {
 }
 
 void Channel::put_nbi(int pe, Place to, const void* source, size_t size) {
-  check(all_.put(size <= kSmall ? client::By{lazy_} : all_.own(), at(pe, to), source, size, door.limits.max_msg_size), "PtlPut");
+  check(all_.put(size <= kSmall ? client::By{lazy_} : all_.own(), at(pe, to), source, size, interface.limits.max_msg_size), "PtlPut");
 }
 
 void Channel::begin_get(int pe, Place from, void* dest, size_t size) {
-  check(answers_.get(answers_.own(), at(pe, from), dest, size, door.limits.max_msg_size), "PtlGet");
+  check(answers_.get(answers_.own(), at(pe, from), dest, size, interface.limits.max_msg_size), "PtlGet");
 }
 
 void Channel::get(int pe, Place from, void* dest, size_t size) {
@@ -138,14 +139,14 @@ void Channel::get(int pe, Place from, void* dest, size_t size) {
 }
 
 void Channel::put_blocks(int pe, Place to, size_t to_step, const void* source, size_t source_step, size_t size, size_t blocks) {
-  const client::Bundle together(door.ni);
+  const client::Bundle together(interface.ni);
   for (size_t i = 0; i < blocks; ++i)
     put(pe, {to.segment, to.offset + i * to_step}, static_cast<const std::byte*>(source) + i * source_step, size);
 }
 
 void Channel::get_blocks(int pe, Place from, size_t from_step, void* dest, size_t dest_step, size_t size, size_t blocks) {
   const auto lock = exclusive();
-  std::optional<client::Bundle> together(door.ni);
+  std::optional<client::Bundle> together(interface.ni);
   for (size_t i = 0; i < blocks; ++i)
     begin_get(pe, {from.segment, from.offset + i * from_step}, static_cast<std::byte*>(dest) + i * dest_step, size);
   together.reset();
@@ -153,7 +154,7 @@ void Channel::get_blocks(int pe, Place from, size_t from_step, void* dest, size_
 }
 
 void Channel::get_nbi(int pe, Place from, void* dest, size_t size) {
-  check(all_.get(size <= kSmall ? client::By{lazy_} : all_.own(), at(pe, from), dest, size, door.limits.max_msg_size), "PtlGet");
+  check(all_.get(size <= kSmall ? client::By{lazy_} : all_.own(), at(pe, from), dest, size, interface.limits.max_msg_size), "PtlGet");
 }
 
 // In turn, and each when what it had before is done.
@@ -164,7 +165,7 @@ Channel::Payload& Channel::next_payload() {
     return oldest;
   }
   Payload& fresh = *payloads_.emplace_back(std::make_unique<Payload>());
-  check(fresh.puts.open(door.ni), "PtlMDBind");
+  check(fresh.puts.open(interface.ni), "PtlMDBind");
   check(fresh.puts.puts.bind(fresh.copied, client::Operations::kCounted | PTL_MD_VOLATILE), "PtlMDBind");
   signals_.store(true, std::memory_order_relaxed);
   return fresh;
@@ -174,9 +175,9 @@ void Channel::put_signal(int pe, Place to, const void* source, size_t size, Plac
   const auto lock = exclusive();
   Payload& payload = next_payload();
   client::Operations& puts = payload.puts.puts;
-  const bool small = size <= door.limits.max_volatile_size;
+  const bool small = size <= interface.limits.max_volatile_size;
   if (size != 0)
-    check(puts.put(small ? client::By{payload.copied} : puts.own(), at(pe, to), source, size, door.limits.max_msg_size), "PtlPut");
+    check(puts.put(small ? client::By{payload.copied} : puts.own(), at(pe, to), source, size, interface.limits.max_msg_size), "PtlPut");
   check(payload.puts.signal(at(pe, signal), add ? PTL_SUM : PTL_SWAP, value), "PtlTriggeredAtomic");
   if (!small && !nbi) finish(puts, "puts with signal");
 }
@@ -217,7 +218,7 @@ void Channel::check_failures() const {
 
 // Portals orders data by address only, unless the interface promises more; what was acknowledged is ordered anyway.
 void Channel::fence() {
-  if (!(door.limits.features & PTL_TOTAL_DATA_ORDERING)) quiet();
+  if (!(interface.limits.features & PTL_TOTAL_DATA_ORDERING)) quiet();
 }
 
 }  // namespace portunus::shmem

@@ -9,7 +9,7 @@ namespace {
 
 template <auto kFar>
 [[gnu::always_inline]] inline void put_by(const char* function, shmem_ctx_t context, void* dest, const void* source, size_t size, int pe) {
-  const Aim target = aim(function, context, pe);
+  const Target target = target_of(function, context, pe);
   if (size == 0) return;
   const Place place = locate(function, dest, size, pe);
   if (target.peer.on_node()) [[likely]] {
@@ -22,7 +22,7 @@ template <auto kFar>
 
 template <auto kFar>
 [[gnu::always_inline]] inline void get_by(const char* function, shmem_ctx_t context, void* dest, const void* source, size_t size, int pe) {
-  const Aim target = aim(function, context, pe);
+  const Target target = target_of(function, context, pe);
   if (size == 0) return;
   const Place place = locate(function, source, size, pe);
   if (target.peer.on_node()) [[likely]]

@@ -12,7 +12,7 @@ namespace portunus::shmem {
 
 void put_bytes_signal(const char* function, shmem_ctx_t context, void* dest, const void* source, size_t size, uint64_t* sig_addr,
                       uint64_t signal, int sig_op, int pe, bool nbi) {
-  const Aim target = aim(function, context, pe);
+  const Target target = target_of(function, context, pe);
   if (sig_op != SHMEM_SIGNAL_SET && sig_op != SHMEM_SIGNAL_ADD)
     misuse("%s: %d is no signal operation; use SHMEM_SIGNAL_SET or SHMEM_SIGNAL_ADD", function, sig_op);
   const bool add = sig_op == SHMEM_SIGNAL_ADD;

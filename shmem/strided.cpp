@@ -63,7 +63,7 @@ Sides sides_of(void* to, const void* from, const Strided& shape) {
 }  // namespace
 
 void put_strided(const char* function, shmem_ctx_t context, void* dest, const void* source, const Strided& shape, int pe) {
-  const Aim target = aim(function, context, pe);
+  const Target target = target_of(function, context, pe);
   if (shape.blocks == 0 || shape.block == 0) return;
   check_alignment(function, dest, shape.element, pe);
   const size_t size = extent(function, shape, shape.dst);
@@ -80,7 +80,7 @@ void put_strided(const char* function, shmem_ctx_t context, void* dest, const vo
 }
 
 void get_strided(const char* function, shmem_ctx_t context, void* dest, const void* source, const Strided& shape, int pe) {
-  const Aim target = aim(function, context, pe);
+  const Target target = target_of(function, context, pe);
   if (shape.blocks == 0 || shape.block == 0) return;
   check_alignment(function, source, shape.element, pe);
   const Place place = locate(function, source, extent(function, shape, shape.sst), pe);

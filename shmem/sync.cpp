@@ -166,7 +166,7 @@ SHMEMI_BARRIER
 SHMEMI_DEFINE(void, ctx_pe_quiet, (shmem_ctx_t ctx, const int* target_pes, size_t npes)) try {
   require_init("shmem_ctx_pe_quiet");
   if (ctx == SHMEM_CTX_INVALID || npes == 0) return;
-  for (size_t i = 0; i < npes; ++i) aim("shmem_ctx_pe_quiet", ctx, target_pes[i]);
+  for (size_t i = 0; i < npes; ++i) target_of("shmem_ctx_pe_quiet", ctx, target_pes[i]);
   quiet(channel_of("shmem_ctx_pe_quiet", ctx));
 }
 SHMEMI_BARRIER

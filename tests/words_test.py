@@ -22,6 +22,8 @@ CODE = {".h", ".hpp", ".c", ".cpp"}
 NO_CODE = re.compile(r'//[^\n]*|/\*.*?\*/|"(?:[^"\\\n]|\\.)*"', re.DOTALL)
 # Names that are gone, and what the field says.
 GONE = {
+    "aim": "target_of",
+    "Aim": "Target",
     "linger": "drain_on_close",
     "Grant": "ReceiveCredit",
     "Lender": "CreditPool",

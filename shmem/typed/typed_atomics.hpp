@@ -24,7 +24,7 @@ Place locate_word(const char* function, const T* address, int pe) {
 // Checks the arguments, then does here(word) on an on-node peer's word or there(target, place) otherwise.
 template <bool stores = true, class T, class Here, class There>
 auto at_word(const char* function, shmem_ctx_t context, const T* address, int pe, Here&& here, There&& there) {
-  const Aim target = aim(function, context, pe);
+  const Target target = target_of(function, context, pe);
   const Place place = locate_word(function, address, pe);
   if (target.peer.on_node()) [[likely]] {
     const Storing storing{target.peer, place, stores ? sizeof(T) : 0};
@@ -38,14 +38,14 @@ template <ptl_op_t kOp, class T>
 void update(const char* function, shmem_ctx_t context, T* dest, T value, int pe) {
   at_word(
       function, context, dest, pe, [&](std::atomic_ref<T> word) { client::change(word, kOp, value); },
-      [&](const Aim& target, Place place) { target.channel.atomic(target.pe, place, kOp, &value, sizeof(T)); });
+      [&](const Target& target, Place place) { target.channel.atomic(target.pe, place, kOp, &value, sizeof(T)); });
 }
 
 template <ptl_op_t kOp, class T>
 T fetch_update(const char* function, shmem_ctx_t context, T* dest, T value, int pe) {
   return at_word(
       function, context, dest, pe, [&](std::atomic_ref<T> word) { return client::change(word, kOp, value); },
-      [&](const Aim& target, Place place) {
+      [&](const Target& target, Place place) {
         T old;
         target.channel.fetch(target.pe, place, kOp, &value, &old, sizeof(T));
         return old;
@@ -56,7 +56,7 @@ template <ptl_op_t kOp, class T>
 void fetch_update_nbi(const char* function, shmem_ctx_t context, T* fetch, T* dest, T value, int pe) {
   at_word(
       function, context, dest, pe, [&](std::atomic_ref<T> word) { *fetch = client::change(word, kOp, value); },
-      [&](const Aim& target, Place place) { target.channel.fetch_nbi(target.pe, place, kOp, &value, fetch, sizeof(T)); });
+      [&](const Target& target, Place place) { target.channel.fetch_nbi(target.pe, place, kOp, &value, fetch, sizeof(T)); });
 }
 
 #define SHMEMI_UPDATES(name, kOp)                                                                                 \
@@ -96,7 +96,7 @@ template <class T>
 T atomic_fetch(const char* function, shmem_ctx_t context, const T* source, int pe) {
   return at_word<false>(
       function, context, const_cast<T*>(source), pe, [](std::atomic_ref<T> word) { return word.load(std::memory_order_acquire); },
-      [&](const Aim& target, Place place) {
+      [&](const Target& target, Place place) {
         const uint64_t nothing = 0;
         T value;
         target.channel.fetch(target.pe, place, PTL_BOR, &nothing, &value, sizeof(T));
@@ -108,7 +108,7 @@ template <class T>
 void atomic_fetch_nbi(const char* function, shmem_ctx_t context, T* fetch, const T* source, int pe) {
   at_word<false>(
       function, context, const_cast<T*>(source), pe, [&](std::atomic_ref<T> word) { *fetch = word.load(std::memory_order_acquire); },
-      [&](const Aim& target, Place place) {
+      [&](const Target& target, Place place) {
         const uint64_t nothing = 0;
         target.channel.fetch_nbi(target.pe, place, PTL_BOR, &nothing, fetch, sizeof(T));
       });
@@ -118,14 +118,14 @@ template <class T>
 void atomic_set(const char* function, shmem_ctx_t context, T* dest, T value, int pe) {
   at_word(
       function, context, dest, pe, [&](std::atomic_ref<T> word) { word.store(value, std::memory_order_release); },
-      [&](const Aim& target, Place place) { target.channel.set(target.pe, place, &value, sizeof(T)); });
+      [&](const Target& target, Place place) { target.channel.set(target.pe, place, &value, sizeof(T)); });
 }
 
 template <class T>
 T atomic_swap(const char* function, shmem_ctx_t context, T* dest, T value, int pe) {
   return at_word(
       function, context, dest, pe, [&](std::atomic_ref<T> word) { return word.exchange(value, std::memory_order_acq_rel); },
-      [&](const Aim& target, Place place) {
+      [&](const Target& target, Place place) {
         T old;
         target.channel.swap(target.pe, place, &value, nullptr, &old, sizeof(T));
         return old;
@@ -136,7 +136,7 @@ template <class T>
 void atomic_swap_nbi(const char* function, shmem_ctx_t context, T* fetch, T* dest, T value, int pe) {
   at_word(
       function, context, dest, pe, [&](std::atomic_ref<T> word) { *fetch = word.exchange(value, std::memory_order_acq_rel); },
-      [&](const Aim& target, Place place) { target.channel.swap_nbi(target.pe, place, &value, nullptr, fetch, sizeof(T)); });
+      [&](const Target& target, Place place) { target.channel.swap_nbi(target.pe, place, &value, nullptr, fetch, sizeof(T)); });
 }
 
 template <class T>
@@ -149,7 +149,7 @@ template <class T>
 T atomic_compare_swap(const char* function, shmem_ctx_t context, T* dest, T cond, T value, int pe) {
   return at_word(
       function, context, dest, pe, [&](std::atomic_ref<T> word) { return compare_exchange(word, cond, value); },
-      [&](const Aim& target, Place place) {
+      [&](const Target& target, Place place) {
         T old;
         target.channel.swap(target.pe, place, &value, &cond, &old, sizeof(T));
         return old;
@@ -160,7 +160,7 @@ template <class T>
 void atomic_compare_swap_nbi(const char* function, shmem_ctx_t context, T* fetch, T* dest, T cond, T value, int pe) {
   at_word(
       function, context, dest, pe, [&](std::atomic_ref<T> word) { *fetch = compare_exchange(word, cond, value); },
-      [&](const Aim& target, Place place) { target.channel.swap_nbi(target.pe, place, &value, &cond, fetch, sizeof(T)); });
+      [&](const Target& target, Place place) { target.channel.swap_nbi(target.pe, place, &value, &cond, fetch, sizeof(T)); });
 }
 
 }  // namespace portunus::shmem::ops

@@ -31,7 +31,7 @@ void get_nbi(const char* function, shmem_ctx_t context, T* dest, const T* source
 
 template <class T>
 void p(const char* function, shmem_ctx_t context, T* dest, T value, int pe) {
-  const Aim target = aim(function, context, pe);
+  const Target target = target_of(function, context, pe);
   check_alignment(function, dest, sizeof(T), pe);
   const Place place = locate(function, dest, sizeof(T), pe);
   if (target.peer.on_node()) [[likely]] {
@@ -44,7 +44,7 @@ void p(const char* function, shmem_ctx_t context, T* dest, T value, int pe) {
 
 template <class T>
 T g(const char* function, shmem_ctx_t context, const T* source, int pe) {
-  const Aim target = aim(function, context, pe);
+  const Target target = target_of(function, context, pe);
   check_alignment(function, source, sizeof(T), pe);
   const Place place = locate(function, source, sizeof(T), pe);
   T value;

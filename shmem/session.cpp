@@ -1,5 +1,5 @@
-// world.cpp: from an environment to symmetric memory.
-#include "shmem/world.hpp"
+// session.cpp: from an environment to symmetric memory.
+#include "shmem/session.hpp"
 
 #include <algorithm>
 #include <bit>
@@ -46,16 +46,16 @@ int generation = 0;
 
 }  // namespace
 
-World::Library::Library() { require(PtlInit(), "the network cannot be started"); }
+Session::Library::Library() { require(PtlInit(), "the network cannot be started"); }
 
-World::Job::Job() { require(PtlxJobInit(&facts), "this process cannot join its job"); }
+Session::Job::Job() { require(PtlxJobInit(&facts), "this process cannot join its job"); }
 
-World::Interface::Interface() {
+Session::Interface::Interface() {
   require(PtlNIInit(PTL_IFACE_DEFAULT, PTL_NI_NO_MATCHING | PTL_NI_LOGICAL, PTL_PID_ANY, nullptr, &limits, &handle),
           "no network interface can be opened");
 }
 
-World::Memory::Memory(ptl_handle_ni_t ni, int n_pes, size_t wanted) : heap_size((wanted + kPage - 1) & ~(kPage - 1)) {
+Session::Memory::Memory(ptl_handle_ni_t ni, int n_pes, size_t wanted) : heap_size((wanted + kPage - 1) & ~(kPage - 1)) {
   size[kHeap] = heap_size + shared_size(n_pes);
   require(PtlxNodeAlloc(ni, size[kHeap], &start[kHeap], &block[kHeap]),
           "a symmetric heap of " + std::to_string(heap_size) + " bytes cannot be had; set SHMEM_SYMMETRIC_SIZE to less");
@@ -72,16 +72,17 @@ World::Memory::Memory(ptl_handle_ni_t ni, int n_pes, size_t wanted) : heap_size(
             "the executable's " + std::to_string(data.size) + " bytes of globals cannot be shared");
 }
 
-World::Exposed::Exposed(const Interface& ni, const Memory& memory) : indices(remote_open(ni.handle, ni.limits, memory.start, memory.size)) {
+Session::Exposed::Exposed(const Interface& ni, const Memory& memory)
+    : indices(remote_open(ni.handle, ni.limits, memory.start, memory.size)) {
   if (!default_channel.open()) throw std::runtime_error("the network has no room left; other libraries of this process may use it up");
 }
 
-World::Exposed::~Exposed() {
+Session::Exposed::~Exposed() {
   default_channel.close();
   remote_close();
 }
 
-World::World(int thread_level)
+Session::Session(int thread_level)
     : symmetric_size_(symmetric_size()), memory_(interface_.handle, job_.facts.size, symmetric_size_), exposed_(interface_, memory_) {
   ++generation;
   require(PtlxJobMap(interface_.handle), "the processes of the job cannot find each other");
@@ -107,7 +108,7 @@ World::World(int thread_level)
 }
 
 // A PE that has left the barrier may still owe acknowledgements to others; after the fence nobody waits for any.
-World::~World() {
+Session::~Session() {
   barrier_all();
   quiet(default_channel);
   teams_close();
@@ -117,7 +118,7 @@ World::~World() {
   runtime = {};
 }
 
-World::Record World::record(const ptlx_engine_info_t& engine) const {
+Session::Record Session::record(const ptlx_engine_info_t& engine) const {
   const size_t aligned = size_t{1} << std::countr_zero(reinterpret_cast<uintptr_t>(memory_.start[kHeap]));
   return {memory_.heap_size,
           memory_.size[kData],
@@ -126,7 +127,7 @@ World::Record World::record(const ptlx_engine_info_t& engine) const {
           {exposed_.indices.of[kHeap], exposed_.indices.of[kData]}};
 }
 
-World::Agreed World::agree(const Record& mine) const {
+Session::Agreed Session::agree(const Record& mine) const {
   const std::string key = "shmem." + std::to_string(generation);
   require(PtlxJobPut(key.c_str(), &mine, sizeof mine), "the job's exchange takes no value");
   require(PtlxJobFence(), "the job's exchange failed");
@@ -153,7 +154,7 @@ World::Agreed World::agree(const Record& mine) const {
   return agreed;
 }
 
-void World::map_peers() {
+void Session::map_peers() {
   runtime.any_remote = false;
   peers_.resize(static_cast<size_t>(job_.facts.size));
   for (int pe = 0; pe < job_.facts.size; ++pe) {

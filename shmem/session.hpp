@@ -1,4 +1,4 @@
-// world.hpp: everything that shmem_init builds and the last shmem_finalize takes down again.
+// session.hpp: everything that shmem_init builds and the last shmem_finalize takes down again.
 //
 // Thread: one at a time. Construction and destruction are collective.
 // Invariants: members are built top down and go bottom up, also when one of them throws.
@@ -14,13 +14,13 @@
 
 namespace portunus::shmem {
 
-class World {
+class Session {
  public:
   // Joins the job, makes heap and globals reachable, and fills `runtime`. Throws std::runtime_error with a sentence.
-  explicit World(int thread_level);
-  ~World();
-  World(const World&) = delete;
-  World& operator=(const World&) = delete;
+  explicit Session(int thread_level);
+  ~Session();
+  Session(const Session&) = delete;
+  Session& operator=(const Session&) = delete;
 
  private:
   struct Library {
