@@ -61,14 +61,14 @@ struct File {
   std::unique_ptr<TwoPhase> two_phase;
 
   // Operations under way.
-  void begin() { under_way_.fetch_add(1, std::memory_order_relaxed); }
+  void begin() { pending_.fetch_add(1, std::memory_order_relaxed); }
   void end() {
     std::lock_guard lock(end_mutex_);
-    if (under_way_.fetch_sub(1, std::memory_order_acq_rel) == 1) ended_.notify_all();
+    if (pending_.fetch_sub(1, std::memory_order_acq_rel) == 1) ended_.notify_all();
   }
   void await_all() {
     std::unique_lock lock(end_mutex_);
-    ended_.wait(lock, [&] { return under_way_.load(std::memory_order_acquire) == 0; });  // released by end()
+    ended_.wait(lock, [&] { return pending_.load(std::memory_order_acquire) == 0; });  // released by end()
   }
 
   bool writable() const { return (amode & MPI_MODE_RDONLY) == 0; }
@@ -76,7 +76,7 @@ struct File {
   bool sequential() const { return (amode & MPI_MODE_SEQUENTIAL) != 0; }
 
  private:
-  std::atomic<int> under_way_{0};
+  std::atomic<int> pending_{0};
   std::mutex end_mutex_;
   std::condition_variable ended_;
 };

@@ -50,7 +50,7 @@ int release_lock(const char* function, Window& window, int rank) {
 }
 
 // Another epoch of accesses of this rank, besides locks.
-bool is_under_way(const Window& window) {
+bool is_pending(const Window& window) {
   const Epoch epoch = window.epoch;
   return epoch == Epoch::fenced || epoch == Epoch::access || epoch == Epoch::lock_all;
 }
@@ -175,7 +175,7 @@ extern "C" int PMPI_Win_start(MPI_Group group, int, MPI_Win win) try {
   static constexpr char kName[] = "MPI_Win_start";
   Window* window;
   if (int error = portunus::mpi::rma::check(kName, win, window)) return error;
-  if (is_under_way(*window) || holds_locks(*window))
+  if (is_pending(*window) || holds_locks(*window))
     return raise(kName, *window, MPI_ERR_RMA_SYNC, "another epoch of accesses is under way; end it first");
   std::vector<int> targets;
   if (int error = ranks_of(kName, *window, group, targets)) return error;
@@ -241,7 +241,7 @@ extern "C" int PMPI_Win_lock(int lock_type, int rank, int assert, MPI_Win win) t
   if (lock_type != MPI_LOCK_EXCLUSIVE && lock_type != MPI_LOCK_SHARED)
     return raise(kName, *window, MPI_ERR_LOCKTYPE, "%d is no kind of lock", lock_type);
   int& held = window->locked[static_cast<size_t>(rank)];
-  if (held != 0 || is_under_way(*window))
+  if (held != 0 || is_pending(*window))
     return raise(kName, *window, MPI_ERR_RMA_SYNC, "an epoch of accesses to rank %d is under way; end it first", rank);
   if (!(assert& MPI_MODE_NOCHECK))
     if (int error = take_lock(kName, *window, rank, lock_type)) return error;
@@ -269,7 +269,7 @@ extern "C" int PMPI_Win_lock_all(int assert, MPI_Win win) try {
   static constexpr char kName[] = "MPI_Win_lock_all";
   Window* window;
   if (int error = portunus::mpi::rma::check(kName, win, window)) return error;
-  if (is_under_way(*window) || holds_locks(*window))
+  if (is_pending(*window) || holds_locks(*window))
     return raise(kName, *window, MPI_ERR_RMA_SYNC, "another epoch of accesses is under way; end it first");
   for (size_t i = 0; i < window->locked.size(); ++i) {
     if (!(assert& MPI_MODE_NOCHECK))

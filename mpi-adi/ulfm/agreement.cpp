@@ -57,7 +57,7 @@ class Agreements final : public Attachment, public std::enable_shared_from_this<
 
   int begin(Words words, Done done) {
     if (!receiving_ && !receive()) return MPI_ERR_NO_MEM;
-    if (under_way_ || ending_) {
+    if (pending_ || ending_) {
       (ending_ ? next_ : waiting_).emplace_back(std::move(words), std::move(done));
       return MPI_SUCCESS;
     }
@@ -67,7 +67,7 @@ class Agreements final : public Attachment, public std::enable_shared_from_this<
 
   // Somebody has died, or a message has changed something.
   void advance() {
-    if (!under_way_) return;
+    if (!pending_) return;
     const uint32_t first = first_alive();
     if (first != leader_) follow(first);
     if (leader_ != me_) return;
@@ -90,7 +90,7 @@ class Agreements final : public Attachment, public std::enable_shared_from_this<
   // The communicator goes.
   void close() {
     closed_ = true;
-    under_way_ = false;
+    pending_ = false;
     if (!receiving_ || PtlMEUnlink(request_->entry) != PTL_OK) return;  // its message is being delivered: completed() ends it
     pool.release(request_);
     receiving_ = false;
@@ -107,7 +107,7 @@ class Agreements final : public Attachment, public std::enable_shared_from_this<
     mine.insert(mine.end(), words.begin(), words.end());
     own_ = std::move(mine);
     done_ = std::move(done);
-    under_way_ = true;
+    pending_ = true;
     leader_ = kNobody;
     proposal_.reset();
     proposed_by_ = -1;
@@ -198,7 +198,7 @@ class Agreements final : public Attachment, public std::enable_shared_from_this<
 
   void take(Message message) {
     const Header& header = message.header;
-    if (!under_way_ || header.number != number_) {
+    if (!pending_ || header.number != number_) {
       const auto ahead = static_cast<int32_t>(header.number - number_);
       if (ahead > 0) early_.push_back(std::move(message));
       return;
@@ -225,7 +225,7 @@ class Agreements final : public Attachment, public std::enable_shared_from_this<
 
   void decide(const Words& decided) {
     const Words result = decided;
-    under_way_ = false;
+    pending_ = false;
     const size_t n = members_.size();
     for (uint32_t i = 0; i < n; ++i) {
       const size_t up = (i + n - me_) % n, distance = std::min(up, n - up);
@@ -254,7 +254,7 @@ class Agreements final : public Attachment, public std::enable_shared_from_this<
   std::vector<Message> early_;
 
   uint32_t number_ = 0, leader_ = kNobody;
-  bool under_way_ = false, proposing_ = false, ending_ = false;
+  bool pending_ = false, proposing_ = false, ending_ = false;
   Words own_;
   Done done_;
   std::deque<std::pair<Words, Done>> next_, waiting_;  // begun by the last one's end; by the user

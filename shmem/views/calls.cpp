@@ -1,4 +1,4 @@
-// calls.cpp: the paper's calls: the door where a refusal ends the job.
+// calls.cpp: the paper's calls: the interface where a refusal ends the job.
 #include <cstdlib>
 #include <new>
 

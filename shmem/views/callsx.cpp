@@ -1,4 +1,4 @@
-// callsx.cpp: the calls beyond the paper: the door where a refusal becomes a code, and its sentence is kept.
+// callsx.cpp: the calls beyond the paper: the interface where a refusal becomes a code, and its sentence is kept.
 #include <algorithm>
 #include <cstdlib>
 #include <cstring>

@@ -1,4 +1,4 @@
-// refusal.hpp: how the inside says no: a code of vdc.h and one sentence. The calls at the door turn it into a result, or end
+// refusal.hpp: how the inside says no: a code of vdc.h and one sentence. The calls of the interface turn it into a result, or end
 // the job.
 //
 // Thread: any.

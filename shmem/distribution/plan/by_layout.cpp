@@ -61,7 +61,7 @@ int LaidOut::send(const Peer& peer, Kind kind, uint64_t epoch, const std::byte* 
 
 bool LaidOut::done(bool* lost) {
   const client::Operations::State state = messages_.state();
-  if (state == client::Operations::State::under_way) return false;
+  if (state == client::Operations::State::pending) return false;
   *lost = state == client::Operations::State::failed;
   if (!*lost) {
     entries_.clear();

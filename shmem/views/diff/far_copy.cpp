@@ -273,7 +273,7 @@ bool sound(const View& view, const Slot& slot) {
 
 void abandon_copy(View& view) {
   if (view.far.step == FarCopy::Step::none) return;
-  while (view.far.batch.state() == Operations::State::under_way) PtlxProgress();
+  while (view.far.batch.state() == Operations::State::pending) PtlxProgress();
   put_back(view, view.far);
   end(view.far);
 }
@@ -327,7 +327,7 @@ Copied copy_from_far(View& view, int q) {
   } ended{far};
   for (;;) {
     const Operations::State now = far.batch.state();
-    if (now == Operations::State::under_way && !library.net.dead(q)) {
+    if (now == Operations::State::pending && !library.net.dead(q)) {
       ended.on = false;
       return Copied::not_yet;
     }
@@ -337,7 +337,7 @@ Copied copy_from_far(View& view, int q) {
         put_back(view, far);
         return Copied::lost;
       }
-      ended.on = now != Operations::State::under_way;  // what still comes goes where it was to go
+      ended.on = now != Operations::State::pending;  // what still comes goes where it was to go
       return Copied::lost;
     }
     if (far.step == FarCopy::Step::first) {

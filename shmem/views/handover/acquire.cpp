@@ -189,7 +189,7 @@ bool ready(View& view) {
     case At::copy_write:
     case At::copy_idle:
     case At::copy_after_notice:
-      return view.far.step == FarCopy::Step::none || view.far.batch.state() != Operations::State::under_way ||
+      return view.far.step == FarCopy::Step::none || view.far.batch.state() != Operations::State::pending ||
              library.net.dead(view.request.other);
     default: return true;
   }
