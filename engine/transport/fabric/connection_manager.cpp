@@ -47,7 +47,7 @@ std::string text_of(uint32_t nid) {
   return text;
 }
 
-// The caller's own port is not that which it is called by.
+// Returns the address that a call comes from; its port is not that on which the caller is called.
 ProcessId caller_of(int fd) {
   sockaddr_in address{};
   socklen_t size = sizeof address;
@@ -81,7 +81,7 @@ ConnectionManager::ConnectionManager(uint32_t nid, uint32_t pid, uint32_t timeou
 }
 
 ConnectionManager::~ConnectionManager() {
-  // shutdown, not only close: a forked child of the application may hold copies of these descriptors.
+  // shutdown ends connections even where a forked child of the application holds copies of their descriptors.
   for (auto& [fd, connection] : connections_) {
     shutdown(fd, SHUT_RDWR);
     close(fd);
@@ -90,7 +90,7 @@ ConnectionManager::~ConnectionManager() {
   if (spare_ >= 0) close(spare_);
 }
 
-// Keeps one that got a port which we never take, too: so the next gets another.
+// Makes the socket that others call. A socket whose port is none of ours is kept open, so that the next one gets another port.
 void ConnectionManager::listen_on(uint32_t nid, uint32_t pid) {
   const std::string where = text_of(nid) + ":" + std::to_string(pid);
   listener_ = own_.add(socket(AF_INET, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0));
@@ -114,7 +114,7 @@ void ConnectionManager::explain(ProcessId process, const char* what, int error) 
                  error < FI_ERRNO_OFFSET ? std::strerror(error) : fi_strerror(error), error == EMFILE ? "; raise ulimit -n" : "");
 }
 
-// For the provider's connections that are to come.
+// Tells whether descriptors are left for the connections that the provider has yet to make.
 bool ConnectionManager::has_descriptors(size_t unsettled) const {
   constexpr size_t kMost = 32;
   std::array<int, kMost> taken;
@@ -127,7 +127,7 @@ bool ConnectionManager::has_descriptors(size_t unsettled) const {
   return had == wanted;
 }
 
-// False, and errno.
+// Watches a connection's socket. False: errno says why not.
 bool ConnectionManager::watch(const Connection& connection, uint32_t events) {
   set_option(connection.fd, SOL_SOCKET, SO_RCVLOWAT, sizeof(Hello));  // so it is read at once
   epoll_event event{};
@@ -145,7 +145,7 @@ bool ConnectionManager::call(const Call& call, size_t unsettled) {
     return false;
   }
   keep_alive(fd, static_cast<int>(timeout_.count()));
-  // Call from our nid, so that the called can compare it with the Hello.
+  // The call comes from our nid, so that the called process can compare it with the Hello.
   set_option(fd, IPPROTO_IP, IP_BIND_ADDRESS_NO_PORT, 1);
   const sockaddr_in here = address_of(self_.nid, 0);
   const sockaddr_in there = address_of(link.process.nid, link.process.pid);
@@ -173,7 +173,7 @@ bool ConnectionManager::call(const Call& call, size_t unsettled) {
 
 bool ConnectionManager::is_over(const Call& call) const { return std::chrono::steady_clock::now() - call.since >= timeout_; }
 
-// False: it is given up.
+// Notes a call to be made again; false: it is given up.
 bool ConnectionManager::call_later(const Call& call, int error) {
   if (!no_way(error) || is_over(call)) return false;
   again_.push_back(call);
@@ -181,7 +181,7 @@ bool ConnectionManager::call_later(const Call& call, int error) {
 }
 
 void ConnectionManager::look(ConnectionClient& client) {
-  // The other may have called us meanwhile.
+  // A link that is no longer calling was called by its peer meanwhile.
   for (const Call& waiting : std::exchange(again_, {}))
     if (waiting.link->state == LinkState::calling && !call(waiting, client.unsettled())) client.disconnected(*waiting.link);
   if (!std::exchange(strangers_, false)) return;
@@ -228,7 +228,7 @@ void ConnectionManager::accept_all(const ConnectionClient& client) {
   }
 }
 
-// 0, or what went wrong.
+// Ends the set-up of a connection that we called; returns 0 or what went wrong.
 int ConnectionManager::connected(Connection& connection) {
   int error = 0;
   socklen_t size = sizeof error;
@@ -246,11 +246,11 @@ bool ConnectionManager::speak(const Connection& connection, uint32_t magic) {
   Hello hello = hello_;
   hello.magic = magic;
   hello.slot = connection.link != nullptr ? connection.link->slot : 0;
-  // The buffer of a fresh connection takes 256 bytes, always.
+  // A Hello fits into the buffer of a fresh connection.
   return ::send(connection.fd, &hello, sizeof hello, MSG_NOSIGNAL) == static_cast<ssize_t>(sizeof hello);
 }
 
-// Nothing is said after the Hello; to read is how the end is noticed.
+// Reads the Hello, and later the end of the connection: nothing else is said on it.
 int ConnectionManager::listen(Connection& connection) {
   Hello beyond;
   ssize_t n;
@@ -260,7 +260,7 @@ int ConnectionManager::listen(Connection& connection) {
   return n == static_cast<ssize_t>(sizeof beyond) && !connection.heard ? 1 : -1;
 }
 
-// False ends the connection: not one of ours, or not acceptable.
+// Acts on a Hello that has come. False ends the connection: it is not one of ours, or not acceptable.
 bool ConnectionManager::understood(Connection& connection, ConnectionClient& client) {
   connection.heard = true;
   const Hello& hello = connection.hello;
@@ -320,7 +320,7 @@ int ConnectionManager::poll(ConnectionClient& client) {
     const auto found = connections_.find(ready);
     if (found != connections_.end()) done += serve(*found->second, client);
   }
-  // Ends first, calls last: a new process that got the port of a dead one must not find its link still standing.
+  // Ends are handled before calls: a process that got the port of a dead one must not find the dead one's link standing.
   if (called && n < kEvents) accept_all(client);
   return done;
 }

@@ -1,23 +1,21 @@
 // connection_manager.hpp: the TCP port that is a process's `pid`: it resolves addresses and notices death.
 //
-// (nid, pid) must be enough to reach a process, but only IP-addressed providers could be reached by it alone, and no
-// provider reliably tells that a silent peer has died: ofi_rxm swallows a lost connection and tries again for ever,
-// shm writes into the memory of the dead. So each pair of processes that talk keeps one TCP connection. Both
-// sides say one Hello on it, which carries the libfabric endpoint name; after that it only stands, and its end is the
-// end of the peer, told by the kernel even after SIGKILL. When a host or the way to it vanishes, nobody tells: the kernel's
-// keep-alive asks, and ends a connection that has been silent for the time allowed. A process that is alive and does not step
-// is not silent: its kernel answers.
+// (nid, pid) must be enough to reach a process, but only IP-addressed providers could be reached by it alone, and no provider reliably
+// tells that a silent peer has died: ofi_rxm swallows a lost connection and tries again for ever, shm writes into the memory of the dead.
+// So each pair of processes that talk keeps one TCP connection. Both sides say one Hello on it, which carries the libfabric endpoint name.
+// After that it only stands, and its end is the end of the peer, told by the kernel even after SIGKILL. A host or a way that vanishes is
+// found by the kernel's keep-alive, which ends a connection that has been silent for the time allowed. A process that is alive and does not
+// step is not silent: its kernel answers.
 //
-// A caller that says no whole Hello within that time is a stranger, and is dropped. A process to which no way leads just now is called
-// again until the time has passed: a link that is down for a moment while a job starts ends nothing. Both are seen to some times a second,
-// by `look`.
+// A caller that says no complete Hello within that time is a stranger, and is dropped. A process to which no way leads just now is called
+// again until the time has passed: a link that is down for a moment while a job starts ends nothing. `look` sees to both, some times a
+// second.
 //
 // Thread: the holder of the baton.
-// Invariants: nothing blocks. The caller speaks first; the called answers after it has read a whole Hello. A process
-// that sends us a message has greeted us before, or has read our Hello and answered, since it cannot know our endpoint name otherwise;
-// we may not have read that yet.
-// A connection is made only where descriptors are left for the provider's, too: one that it cannot accept is told to nobody, and both
-// sides would wait for ever. Who calls and finds none left here is answered so, by means of a descriptor that is kept for that.
+// Invariants: nothing blocks. The caller speaks first; the called answers after it has read a complete Hello. A process that sends us a
+// message has greeted us before, or has read our Hello and answered, since it cannot know our endpoint name otherwise; we may not have read
+// its Hello yet. A connection is made only where descriptors are left for the provider's, too: one that it cannot accept is told to nobody,
+// and both sides would wait for ever. A caller for whom no descriptor is left is told so, by means of one that is kept for that.
 #pragma once
 
 #include <unistd.h>
@@ -55,16 +53,16 @@ static_assert(sizeof(Hello) == 256);
 
 struct FabricLink;
 
-// An error of the network's state, which may be another one soon; not of the called process's.
+// Tells errors of the network's state, which may soon be another, from those of the called process.
 bool no_way(int error);
-// An error of this process: it has none left of something.
+// Tells errors of this process, which has run out of something.
 bool is_lack(int error);
 
-// What the guard asks and tells its transport, from ConnectionManager::poll and ConnectionManager::look only.
+// The transport, as ConnectionManager::poll and ConnectionManager::look call it.
 class ConnectionClient {
  public:
-  // `link` is null when they called us: then the answer is the link the Hello belongs to, or null to refuse. For a connection
-  // of our own the answer is `link`, or null when the Hello is not acceptable.
+  // A Hello has come. `link` is null when they called us: the answer is then the link the Hello belongs to, or null to refuse. For a
+  // connection of our own the answer is `link`, or null when the Hello is not acceptable.
   virtual FabricLink* hello_received(FabricLink* link, const Hello& hello) = 0;
   virtual size_t unsettled() const { return 0; }  // links whose connection the provider has yet to make
   virtual void disconnected(FabricLink& link) = 0;
@@ -75,7 +73,7 @@ class ConnectionClient {
 
 class ConnectionManager {
  public:
-  // Takes `pid` as port on address `nid`, or any port when 0. A connection silent for `timeout_s` ends (at most two seconds later).
+  // Listens at port `pid` of address `nid`, or at any port when 0. A connection silent for `timeout_s` ends (at most two seconds later).
   // Throws std::system_error with the sentence.
   ConnectionManager(uint32_t nid, uint32_t pid, uint32_t timeout_s);
   ~ConnectionManager();
@@ -83,23 +81,23 @@ class ConnectionManager {
   ConnectionManager& operator=(const ConnectionManager&) = delete;
 
   ProcessId self() const { return self_; }
-  // What we answer to every call; set once, before the first `poll`.
+  // Sets the answer to every call; called once, before the first `poll`.
   void introduce_as(const Hello& hello) { hello_ = hello; }
   // Starts a connection to a process; false when that is impossible at once (refused, no descriptors). `unsettled`: as of the client.
   bool call(FabricLink& link, size_t unsettled = 0) { return call({&link, std::chrono::steady_clock::now()}, unsettled); }
-  // Handles what has happened; returns how many Hellos were understood or connections lost.
+  // Handles events of all connections; returns how many Hellos were understood or connections lost.
   int poll(ConnectionClient& client);
-  // Calls again whom no way led to, and drops strangers.
+  // Repeats calls to processes that no way led to, and drops strangers.
   void look(ConnectionClient& client);
   bool needs_look() const { return strangers_ || !again_.empty(); }
-  // Says, of the first, why a process cannot be reached: it will look as if it had died.
+  // Prints, for the first such process, why it cannot be reached: it will look as if it had died.
   void explain(ProcessId process, const char* what, int error);
   bool pending() const;
-  // Readable when `poll` has something to do.
+  // A descriptor that is readable when `poll` has something to do.
   int fd() const { return epoll_; }
 
  private:
-  // A call of ours, since when.
+  // A call of ours, and when it began.
   struct Call {
     FabricLink* link = nullptr;
     std::chrono::steady_clock::time_point since = std::chrono::steady_clock::now();
@@ -108,8 +106,8 @@ class ConnectionManager {
     int fd = -1;
     bool ours = false;  // we called
     bool connecting = false;
-    bool heard = false;    // its Hello, whole
-    bool refused = false;  // for want of descriptors, which its Hello is answered
+    bool heard = false;    // its Hello has come
+    bool refused = false;  // its Hello is answered by kNoRoomMagic
     Hello hello;
   };
 
@@ -124,7 +122,7 @@ class ConnectionManager {
   bool call_later(const Call& call, int error);
   int connected(Connection& connection);
   bool speak(const Connection& connection, uint32_t magic = kHelloMagic);
-  // 1: a whole Hello has come; 0: wait; -1: the connection has ended.
+  // Returns 1 when a complete Hello has come, 0 to wait, and -1 when the connection has ended.
   int listen(Connection& connection);
   bool understood(Connection& connection, ConnectionClient& client);
   int serve(Connection& connection, ConnectionClient& client);
@@ -135,10 +133,10 @@ class ConnectionManager {
     int add(int fd) { return all.emplace_back(fd); }
     ~Descriptors() { std::for_each(all.begin(), all.end(), close); }
   };
-  Descriptors own_;  // these two, and what was no good
+  Descriptors own_;  // the two below, and sockets with unusable ports
   int epoll_ = -1;
   int listener_ = -1;
-  int spare_ = -1;  // a descriptor to accept with whom there is none for
+  int spare_ = -1;  // kept to accept and answer a caller for whom no descriptor is left
   std::vector<Call> again_;
   bool strangers_ = false;  // there may be callers that have not said Hello yet
   bool explained_ = false;

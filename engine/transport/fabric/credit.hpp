@@ -1,14 +1,14 @@
 // credit.hpp: how much others may have on their way to a process, which bounds what it must keep when it asks them to wait.
 //
 // Both ends of a link count what its messages cost, from its beginning: what the receiver may have to keep of them. A sender stays below
-// the sum that the receiver has granted last. Each link is granted one message of any length; what goes beyond comes out of a sum that all
-// links share. So a receiver answers for that sum and one message from each, however fast they send and whatever sockets hold.
-// A receiver grants as it takes messages in, and never waits with it for anybody but the provider; so nobody waits in a circle.
+// the sum that the receiver has granted last. Each link is granted one message of any length; more comes out of a sum that all links share.
+// So a receiver answers for that sum and one message from each, however fast they send and whatever sockets hold. A receiver grants as it
+// takes messages in, and waits for nothing but the provider; so there is no circle of waits.
 //
 // Thread: the holder of the baton. Costs: an addition and a comparison a message on either side, and 24 bytes back for each 256 KiB, with
-// the next message that goes there, or by themselves where none has gone for another 64 KiB: that wakes who has nothing else to look for.
-// Invariants: a throttle costs nothing, so it never waits for credit. A grant never overtakes a throttle: what a sender sends after it was
-// told to wait comes out of what it had before.
+// the next message that goes there, or by themselves where none has gone for another 64 KiB: that wakes a sender that sleeps.
+// Invariants: a throttle costs nothing, so it never waits for credit. A grant never overtakes a throttle: messages sent after the throttle
+// was read come out of credit granted before.
 #pragma once
 
 #include <algorithm>
@@ -20,23 +20,23 @@
 
 namespace portunus::fabric {
 
-// A put that travels whole, however long: so long as there is credit for one, there is a place for its data.
+// The cost of a put by eager RDMA, however long: credit for one includes a slot for its data.
 constexpr uint64_t kOneEagerRdma = wire::kKeptHeader + kEagerRdmaMost;
 constexpr uint64_t cost_of(const wire::Header& header) {
   if (header.payload_size == wire::kWhole) return kOneEagerRdma;
   return header.kind == wire::Kind::throttle ? 0 : wire::kKeptHeader + header.payload_size;
 }
 constexpr uint64_t kOneMessage = wire::kKeptHeader + kEager;
-constexpr uint64_t kWindow = 512 << 10;  // what a link gets at most, and where there is room
-constexpr size_t kRdmaSlots = 8;         // places for the data of puts that travel whole: those under way, and one that is being taken in
+constexpr uint64_t kWindow = 512 << 10;  // credit of one link at most
+constexpr size_t kRdmaSlots = 8;         // for the puts on their way, and one that is being taken in
 static_assert(kWindow / kOneEagerRdma < kRdmaSlots);
 
-// The sender's side of a link.
+// The sender's side of a link: what it has spent and may spend.
 class Credit {
  public:
   [[nodiscard]] bool covers(uint64_t cost) const { return cost <= granted_ - spent_; }
   void spend(uint64_t cost) { spent_ += cost; }
-  // False: no receiver of ours says so.
+  // Returns false when no receiver of ours would grant this.
   [[nodiscard]] bool granted(uint64_t total) {
     if (total < granted_ || total - spent_ > kWindow) return false;
     assert(spent_ <= granted_);
@@ -49,7 +49,7 @@ class Credit {
   uint64_t granted_ = kOneMessage;
 };
 
-// The receiver's.
+// The receiver's side of a link: what has arrived and was granted.
 class ReceiveCredit {
  public:
   [[nodiscard]] uint64_t outstanding() const { return total_ - arrived_; }
@@ -62,10 +62,10 @@ class ReceiveCredit {
   uint64_t total_ = kOneMessage;
 };
 
-// The sum that all links share. `most` may change at any time: what is granted stays granted.
+// The sum that all links share. `most` may change at any time: credit that was granted stays granted.
 class CreditPool {
  public:
-  // A message has arrived. False: it cost more than was granted.
+  // Takes a message's cost; returns false when it cost more than was granted.
   [[nodiscard]] bool take(ReceiveCredit& of, uint64_t cost) {
     if (cost > of.outstanding()) return false;
     assert(lent_ >= of.shared());
@@ -75,15 +75,15 @@ class CreditPool {
     lent_ += of.shared();
     return true;
   }
-  // Whether the sender may be told of more, with something else: it has half of what it could have;
+  // Tells whether a grant may go with another message: the sender has less than half of its window.
   [[nodiscard]] bool may_go_along(const ReceiveCredit& to, uint64_t most) const {
     return to.outstanding() < std::max(kOneMessage, window(to, most) / 2);
   }
-  // or is to be, now: it may be waiting soon.
+  // Tells whether a grant is to go now: the sender may soon wait for it.
   [[nodiscard]] bool is_due(const ReceiveCredit& to, uint64_t most) const {
     return to.outstanding() < std::max(kOneMessage, window(to, most) / 8 * 3);
   }
-  // What to tell it.
+  // The total that a grant would tell the sender.
   [[nodiscard]] uint64_t next_total(const ReceiveCredit& to, uint64_t most) const {
     return std::max(to.total_, to.arrived_ + window(to, most));
   }
@@ -93,7 +93,7 @@ class CreditPool {
     to.total_ = total;
     lent_ += to.shared();
   }
-  // Nothing more comes from there.
+  // Forgets a sender that has ended.
   void forget(ReceiveCredit& of) {
     assert(lent_ >= of.shared() && of.arrived_ <= of.total_);
     lent_ -= of.shared();

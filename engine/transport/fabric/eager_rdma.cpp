@@ -1,16 +1,13 @@
-// eager_rdma.cpp: puts of up to 64 KiB that travel whole: header and data, all at once and unasked. Otherwise a target would ask for the
-// data, and on a stream that wakes the owner's engine for nothing but to write what could have gone at once.
+// eager_rdma.cpp: puts of up to 64 KiB whose data are written to the target at once, unasked. If the target read them instead, a stream
+// would wake the owner's engine only to write what could have gone with the header.
 //
-// The data go first, and the header behind them, perhaps together with other messages: two sends, and one completion at the receiver. The
-// data are written to memory that the receiver has offered, and copied from there once it is known where they go: in messages they
-// would be copied more often, a few KiB at a time. A receiver makes an offer, once, to who has sent the header of such a put alone. There
-// is a place for each that credit allows, and they are used in turn; a put for which there is no credit is refused here, and the engine
-// sends its header alone.
+// The data go first, and the header behind them, perhaps together with other messages: two sends, and one completion at the receiver. They
+// are written to slots that the receiver has offered, and copied from there to their place; messages would copy them more often, a few KiB
+// at a time. A receiver offers its slots once, to a peer that has sent the header of such a put alone. Each put that credit allows has a
+// slot, and slots are used in turn; a put without credit is refused here, and the engine sends its header alone.
 //
-// Thread: the holder of the baton.
-// Invariants: a place holds data of one put at a time: the header spends the credit for it, and until it has gone no other data are written
-// elsewhere.
-// Source: fi_rma(3).
+// Thread: the holder of the baton. Invariants: a slot holds data of one put at a time: the header spends the credit for it, and no other
+// data are written elsewhere before the header has gone. Source: fi_rma(3).
 #include <rdma/fi_errno.h>
 #include <rdma/fi_rma.h>
 
@@ -29,14 +26,14 @@ using fabric::LinkState;
 
 namespace {
 
-constexpr size_t kMostOffers = 64;  // 32 MiB
+constexpr size_t kMostOffers = 64;  // 32 MiB together
 constexpr size_t kRdmaSlotsSize = fabric::kRdmaSlots * fabric::kEagerRdmaMost;
 
 size_t place(uint32_t number) { return number % fabric::kRdmaSlots * fabric::kEagerRdmaMost; }
 
 }  // namespace
 
-// If the data alone can go now, they are written once more, to the same place, when the engine tries again.
+// Writes the data. When their header cannot follow, the engine tries again, and they are written once more to the same slot.
 bool FabricTransport::write_data(FabricLink& link, const wire::Header& header, std::span<const iovec> payload) {
   if (!link.has_rdma_slots || !fabric::begins_eager_rdma(header)) return false;
   Operation* const operation = claim(Kind::data);
@@ -74,7 +71,7 @@ void FabricTransport::offer(FabricLink& link) {
   link.offered = link.state == LinkState::ready && put_word(link, word);
 }
 
-// Where the data lie whose header has come; null: no place was offered for them.
+// Returns the slot of the data whose header has come, or null when none was offered.
 const std::byte* FabricTransport::take_data(FabricLink& link) {
   return link.offered ? link.here->memory + place(link.here->slots_read++) : nullptr;
 }

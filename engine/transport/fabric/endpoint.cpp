@@ -27,8 +27,8 @@ constexpr uint64_t kCapabilities = FI_MSG | FI_RMA | FI_SEND | FI_RECV | FI_READ
 constexpr size_t kCqSize = 4096;
 constexpr size_t kPeersHint = 64;
 
-// Tried in this order when nobody asks for one. Not here: shm (reaches this host only; the node transport is better at
-// that), udp and sockets (slow, unmaintained). All of them come when asked for by name.
+// Providers tried in this order when none is asked for. shm (reaches this host only; the node transport is better at that), udp and sockets
+// (slow, unmaintained) come only when asked for by name.
 constexpr std::array kPreferred = {"cxi", "efa", "verbs;ofi_rxm", kStreamsAlone, kStreams};
 
 [[noreturn]] void fail(int error, const std::string& sentence) {
@@ -90,7 +90,7 @@ std::string available() {
   return asked.empty() ? text : text + " (of " + asked + ", which alone this process has asked for, or FI_PROVIDER names)";
 }
 
-// What libfabric sets up for this choice. Of a name that we do not know nobody can say what stands behind it.
+// Returns what libfabric sets up for this choice; empty for a name that we do not know, since anything may stand behind it.
 std::string providers_for(const std::string& provider) {
   constexpr std::array kLayers = {"ofi_rxm", "ofi_rxd"};  // above others; without hardware
   constexpr std::array kKnown = {"cxi", "efa", "verbs", "tcp", "shm", "sockets", "udp", "net"};
@@ -162,7 +162,7 @@ void Endpoint::open_ep(const std::string& region_name) {
   fid_ep* opened = nullptr;
   check(fi_endpoint(domain.get(), info.get(), &opened, nullptr), *info, "open an endpoint");
   ep.reset(opened);
-  // A name of ours instead of the provider's, so that a launcher can remove what a killed process left behind.
+  // The endpoint has a name of ours, so that a launcher can remove what a killed process left behind.
   if (info->addr_format == FI_ADDR_STR) {
     std::string wanted = region_name;
     check(fi_setname(&ep->fid, wanted.data(), wanted.size() + 1), *info, "name its endpoint");

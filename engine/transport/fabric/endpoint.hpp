@@ -42,7 +42,7 @@ struct Endpoint {
 
   // The provider carries everything to one peer in one stream of bytes, in the order in which it was asked to.
   bool by_streams() const { return name_of_provider().starts_with(kStreams) || is_net(); }
-  // fi_trywait says nothing: who wants to sleep reads the completion queue first.
+  // fi_trywait does not work: the completion queue is read before anybody sleeps.
   bool must_be_read() const { return is_net(); }
   bool needs(uint64_t mr_mode) const { return (info->domain_attr->mr_mode & mr_mode) != 0; }
 

@@ -1,7 +1,8 @@
 // fabric.cpp: the data path: messages out and in, pulls and pushes, completions.
 //
 // Thread: the holder of the baton.
-// Invariants: an Operation is in its pool, or active (the provider has its pointer until the completion), or an orphan.
+// Invariants: an Operation is in its pool, or active (the provider has its pointer until the completion), or was not returned by a lost
+// link.
 // Source: fi_msg(3), fi_rma(3), fi_cq(3), fi_poll(3) for fi_trywait.
 #include "engine/transport/fabric/fabric.hpp"
 
@@ -23,14 +24,14 @@ using fabric::Operation;
 
 namespace {
 
-// One peer that does not read must not take the buffers of all others.
+// Buffers that one link may hold at most, so that a peer which does not read leaves some to the others.
 constexpr uint32_t kSendsPerLink = 64;
-// How seldom a poll looks for Hellos and ends while it waits for none: that costs a system call.
+// Polls of the completion queue between two polls of the connections, which cost a system call.
 constexpr uint32_t kConnectionTurns = 64;
 
 }  // namespace
 
-// An operation that is free, or null. What lost links still hold is replaced once its absence is felt.
+// Takes a free operation, or returns null. Operations that lost links still hold are replaced by new ones when the pool is empty.
 Operation* FabricTransport::claim(Kind kind) {
   std::vector<Operation*>& pool = pool_of(kind);
   if (size_t& missing = missing_of(kind); pool.empty() && missing > 0 && add_operations(kind, missing)) missing = 0;
@@ -45,8 +46,8 @@ fabric::Prefix FabricTransport::prefix_to(const FabricLink& link, uint32_t magic
   return {magic, link.remote_slot, self().pid, options_.uid};
 }
 
-// Sends the first bytes of an operation's buffer. Short ones go by fi_inject, which tells nobody when they have gone, unless that is to
-// be confirmed: then the operation is free again. Not 0: it is still the caller's.
+// Sends the first bytes of an operation's buffer. Short messages go by fi_inject, unless their end is to be confirmed, and leave the
+// operation free. A result other than 0 leaves the operation with the caller.
 ssize_t FabricTransport::hand_to_provider(FabricLink& link, Operation& operation, size_t size, bool confirmed) {
   assert(operation.kind == Kind::send && !operation.active && size > 0 && size <= buffer_size(Kind::send));
   ssize_t status;
@@ -62,7 +63,7 @@ ssize_t FabricTransport::hand_to_provider(FabricLink& link, Operation& operation
   return status;
 }
 
-// A send or write that tells of its end, and with it of all that went to that link before.
+// Notes that the provider has a send or write, whose completion says that all sent to this link before has gone, too.
 void FabricTransport::taken(FabricLink& link, Operation& operation) {
   assert(!operation.active && operation.link == nullptr && link.state >= LinkState::opening && link.state < LinkState::failed);
   operation.active = true;
@@ -72,7 +73,7 @@ void FabricTransport::taken(FabricLink& link, Operation& operation) {
   ++sends_in_flight_;
 }
 
-// A word that says nothing, apart from all others.
+// Sends an empty word by a buffer of its own.
 ssize_t FabricTransport::send_probe(FabricLink& link, bool confirmed) {
   Operation* const operation = claim(Kind::send);
   if (operation == nullptr) return -FI_EAGAIN;
@@ -105,7 +106,7 @@ Sent FabricTransport::send_on_credit(FabricLink& link, const wire::Header& heade
 
 Sent FabricTransport::put_message(FabricLink& link, const wire::Header& header, std::span<const iovec> payload) {
   const size_t size = fabric::encoded_size(header), both = fabric::kGrantSize + size;
-  // What can be injected stays so, and a grant does not overtake a throttle.
+  // A grant does not make a message too long for fi_inject, and does not overtake a throttle.
   const bool with_grant = link.has_more && both <= buffer_size(Kind::send) && (size > inject_size_ || both <= inject_size_) &&
                           header.kind != wire::Kind::throttle && !link.throttle_waits;
   uint64_t total = 0;
@@ -121,13 +122,13 @@ Sent FabricTransport::put_message(FabricLink& link, const wire::Header& header, 
   return sent;
 }
 
-// From this transport to the other end's.
+// Sends a word to the transport at the other end.
 bool FabricTransport::put_word(FabricLink& link, const fabric::Word& word) {
   const size_t size = fabric::word_size(word.prefix.magic);
   return put_out(link, size, [&](std::byte* out) { std::memcpy(out, &word, size); }) == Sent::done;
 }
 
-// Alone, or with what travels with it.
+// Sends `size` bytes that `write` produces: at once, or in the link's frame while the engine bundles messages.
 template <class Write>
 Sent FabricTransport::put_out(FabricLink& link, size_t size, Write&& write) {
   if (link.frame != nullptr && link.filled + size > kFrame && !send_frame(link)) return Sent::again;
@@ -149,7 +150,7 @@ Sent FabricTransport::put_out(FabricLink& link, size_t size, Write&& write) {
   return link.state == LinkState::ready ? Sent::done : Sent::again;  // after Sink::lost: failed
 }
 
-// False when the provider takes nothing now.
+// Returns false when the provider takes nothing now.
 bool FabricTransport::send_frame(FabricLink& link) {
   assert(link.frame != nullptr && link.filled > 0);
   const ssize_t status = hand_to_provider(link, *link.frame, link.filled, false);
@@ -163,7 +164,7 @@ bool FabricTransport::send_frame(FabricLink& link) {
   return true;
 }
 
-// Until the next flush.
+// Leaves the frame to the next flush.
 void FabricTransport::keep_frame(FabricLink& link) {
   if (!link.framed) framed_.push_back(&link);
   link.framed = state.keeps_back = true;
@@ -171,13 +172,13 @@ void FabricTransport::keep_frame(FabricLink& link) {
 
 void FabricTransport::drop_frame(FabricLink& link) { pool_of(Kind::send).push_back(std::exchange(link.frame, nullptr)); }
 
-// The other end has been told.
+// Notes that the other end has been granted so much.
 void FabricTransport::granted(FabricLink& link, uint64_t total) {
   credit_pool_.tell(link.grant, total);
   link.has_more = false;
 }
 
-// Tells the other end how much it may send, now or as soon as the provider takes it.
+// Grants the other end more credit, now or as soon as the provider takes the word.
 void FabricTransport::grant(FabricLink& link) {
   const uint64_t total = next_total(link);
   const bool goes =
@@ -187,7 +188,7 @@ void FabricTransport::grant(FabricLink& link) {
   link.owed = !goes;
 }
 
-// Returns how many were told.
+// Returns how many links were granted credit.
 int FabricTransport::grant_owed() {
   int told = 0;
   for (FabricLink* const link : std::exchange(owed_, {})) {
@@ -225,7 +226,7 @@ void FabricTransport::withdraw(Exposed& exposed) {
 void FabricTransport::receive_more() {
   std::vector<Operation*>& unposted = pool_of(Kind::receive);
   assert(unposted.size() <= receives_);
-  // Where the provider has had no buffer, one may be filled at once.
+  // A provider that had no buffer may fill one at once, without a signal.
   if (unposted.size() == receives_) unread_ = true;
   while (!unposted.empty()) {
     Operation& operation = *unposted.back();
@@ -242,7 +243,7 @@ int FabricTransport::poll(int budget) {
     connections_due_ = false;
     done += connections_.poll(*this);
   }
-  if (!state.has_links) return done;  // who sends has called before
+  if (!state.has_links) return done;  // every sender has called before
   bool empty = false;
   fi_cq_data_entry entries[kBatch];
   for (int left = budget; left > 0 && !empty;) {
@@ -262,7 +263,7 @@ int FabricTransport::poll(int budget) {
   return done;
 }
 
-// Completions into `entries`; -1 after an error entry, which is dealt with here.
+// Reads completions into `entries`. An entry of an error is dealt with here, and the result is -1.
 int FabricTransport::fetch(fi_cq_data_entry* entries, int most) {
   const ssize_t n = fi_cq_read(endpoint_.cq.get(), entries, static_cast<size_t>(most));
   unread_ = n == most || (n < 0 && n != -FI_EAGAIN);
@@ -306,7 +307,7 @@ void FabricTransport::completed(const fi_cq_data_entry& entry) {
   pool_of(Kind::receive).push_back(&operation);
 }
 
-// The link of which a message says that it comes by it; null: of none that may say this.
+// Returns the link that a message names, or null when its sender may not use that link.
 FabricLink* FabricTransport::sender_of(const fabric::Message& message) {
   const fabric::Prefix& prefix = message.prefix;
   if (prefix.slot >= links_.size()) return nullptr;
@@ -316,7 +317,7 @@ FabricLink* FabricTransport::sender_of(const fabric::Message& message) {
   return link.uid == prefix.uid || link.state == LinkState::failed ? &link : nullptr;
 }
 
-// Delivers the first message of `bytes` and returns its length; 0 when nothing of them is worth a look any more.
+// Delivers the first message of `bytes` and returns its length, or 0 when the rest of them is to be dropped.
 size_t FabricTransport::take_in(std::span<const std::byte> bytes) {
   fabric::Message message;
   const size_t size = fabric::decode_first(bytes, message);
@@ -334,7 +335,7 @@ size_t FabricTransport::take_in(std::span<const std::byte> bytes) {
   return size;
 }
 
-// False: no peer of ours says so.
+// Returns false when no peer of ours would say this.
 bool FabricTransport::take_word(FabricLink& link, const fabric::Word& word) {
   if (word.prefix.magic == fabric::kGrantMagic) return link.credit.granted(word.total);
   if (word.prefix.magic == fabric::kProbeMagic) return true;
@@ -376,14 +377,14 @@ void FabricTransport::finish(Operation& operation, bool ok) {
 bool FabricTransport::idle() {
   if (state.keeps_back) flush();
   if (state.keeps_back) return false;
-  // What came may have been all that woke this thread; who asks for a look at the guard is still readable at the next one.
+  // Connections may have woken this thread, too. A descriptor that still has events is looked at in the next poll.
   if (!std::exchange(served_, false) && connections_.pending()) connections_due_ = state.has_links = true;
   if (!state.has_links) return true;
-  // Twice: the first may do no more than notice that the connection stands.
+  // Two probes are tried, since the first may do no more than notice that the connection stands.
   for (int i = 0; i < 2 && !opening_.empty(); ++i)
     if (probe() > 0) return false;
   if (connections_due_ || !disconnected_.empty() || !pool_of(Kind::receive).empty() || !refused_.empty()) return false;
-  // The descriptor tells of messages that come without a call of ours, or polls find them.
+  // The descriptor tells only of messages that come without a call of ours: the queue is read before anybody sleeps on it.
   if (endpoint_.cq_fd < 0 || endpoint_.must_be_read()) return !unread_;
   fid* queue = &endpoint_.cq->fid;
   return fi_trywait(endpoint_.fabric.get(), &queue, 1) == FI_SUCCESS;

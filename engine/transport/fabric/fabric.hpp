@@ -3,7 +3,7 @@
 // Eager messages go from bounce buffers (or by fi_inject) into receive buffers of one send each; bulk is fi_read and fi_write.
 // Buffers for many sends (FI_MULTI_RECV) will not do: the tcp provider of libfabric 1.17 gives one back while a message from
 // another connection is still on its way into it, and the next message overwrites that one.
-// A peer is found, and its end noticed, by the guard (connection_manager.hpp). `pid` is the guard's TCP port.
+// The connection manager finds peers and notices their end (connection_manager.hpp). `pid` is its TCP port.
 //
 // Thread: the holder of the baton; the sink is called from `poll` alone.
 // Invariants: see transport.hpp. Beyond that: `introduced` precedes the first `arrived` of a process we did not ask for;
@@ -47,7 +47,7 @@ class FabricTransport final : public Transport, public Bundling, private fabric:
   ~FabricTransport() override;
 
   ProcessId self() const { return connections_.self(); }
-  // Messages dropped because they were not ours, or not whole.
+  // Messages dropped because they were not ours, or not complete.
   uint64_t malformed() const { return malformed_; }
 
   TransportName name() const override { return {PTLX_TRANSPORT_NETWORK, name_.c_str()}; }
@@ -76,7 +76,7 @@ class FabricTransport final : public Transport, public Bundling, private fabric:
   };
   using Buffer = std::unique_ptr<std::byte, Free>;
   static constexpr int kBatch = 16;
-  static constexpr size_t kFrame = 4096;  // messages are collected up to so many bytes: how long a receiver works on one send
+  static constexpr size_t kFrame = 4096;  // bytes of messages collected into one send at most
 
   // setup.cpp
   void size_messages();
@@ -144,7 +144,7 @@ class FabricTransport final : public Transport, public Bundling, private fabric:
   static void give_up(fabric::Move& move);
   void settle(fabric::Move& move);
   void abandon_moves(fabric::FabricLink& link);
-  // What the provider was asked to do may have completed something that its descriptor does not tell of.
+  // Notes that the completion queue may hold something that its descriptor does not tell of: the provider was called.
   ssize_t asked(ssize_t status) {
     unread_ = true;
     return status;
@@ -167,19 +167,19 @@ class FabricTransport final : public Transport, public Bundling, private fabric:
   std::vector<std::unique_ptr<fabric::FabricLink>> links_;  // by slot
   std::unordered_map<uint64_t, fabric::FabricLink*> by_process_;
   std::vector<fabric::FabricLink*> disconnected_;
-  std::vector<fabric::FabricLink*> opening_;  // those that we probe
+  std::vector<fabric::FabricLink*> opening_;  // we probe these
   size_t calling_ = 0;                        // links whose peer has not answered yet
   size_t unsettled_ = 0;                      // links that have never been ready
   uint32_t turn_ = 0;
   bool connections_due_ = false;
   bool served_ = false;  // something was completed since `idle` was asked
   bool unread_ = true;   // the completion queue may hold something, whatever its descriptor says
-  size_t offers_ = 0;    // landings, also those of peers that are gone
+  size_t offers_ = 0;    // peers that were offered slots, also those that are gone
   size_t sends_in_flight_ = 0;
-  std::vector<fabric::FabricLink*> refused_;  // whose next piece the provider would not take, with none of them on its way
-  std::vector<fabric::FabricLink*> framed_;   // those that collect messages, or did since the last flush
+  std::vector<fabric::FabricLink*> refused_;  // their next piece was refused, with none on its way
+  std::vector<fabric::FabricLink*> framed_;   // they collect messages, or did since the last flush
   fabric::CreditPool credit_pool_;
-  std::vector<fabric::FabricLink*> owed_;  // who is to hear of more credit when the provider takes it
+  std::vector<fabric::FabricLink*> owed_;  // they are granted more credit when the provider takes it
   uint64_t malformed_ = 0;
   int wait_ = -1;
 };

@@ -17,7 +17,7 @@ namespace portunus::fabric {
 namespace {
 
 constexpr char kFilter[] = "FI_PROVIDER";
-// Each with the version that the structures of fabric.h, as compiled here, belong to; later libraries keep it.
+// libfabric's calls, each with the version that the structures of fabric.h, as compiled here, belong to; later libraries keep it.
 struct Calls {
   decltype(&::fi_getinfo) getinfo;
   decltype(&::fi_freeinfo) freeinfo;
@@ -89,7 +89,7 @@ using portunus::fabric::calls;
 
 extern "C" {
 
-// The first query sets providers up. What the user says in libfabric's variables holds; else they are set for that query alone.
+// The first query sets providers up. Libfabric's variables hold where the user has set them; else ours are set for that query alone.
 int fi_getinfo(uint32_t version, const char* node, const char* service, uint64_t flags, const struct fi_info* hints,
                struct fi_info** info) {
   auto& first = portunus::fabric::first_query();

@@ -8,13 +8,15 @@
 
 namespace portunus::fabric {
 
-// Says which providers libfabric shall set up, all others being left alone: names divided by commas, empty: all. Counts only before
-// its first query. Throws std::runtime_error where libfabric is not installed.
+// Says which providers libfabric shall set up, all others being left alone: names divided by commas, empty: all. Counts only before its
+// first query. Throws std::runtime_error where libfabric is not installed.
 void want_providers(const std::string& names);
-// Which ones libfabric was asked to set up, as fabric(7) writes it; empty: all, or nothing was asked yet. No others can be had any more.
+// Returns the providers that libfabric was asked to set up, as fabric(7) writes them; empty: all, or nothing was asked yet. No others can
+// be had any more.
 std::string providers_set_up();
-// What libfabric is told to set up where we want `wanted` and FI_PROVIDER is `said`, NULL: not set. What the user says holds, but for tcp
-// and nothing else: MPI libraries have taught users to say that, who mean the network and not one of two providers that speak to it.
+// Returns what libfabric is told to set up where we want `wanted` and FI_PROVIDER is `said` (NULL: not set). The user's choice holds, but
+// for tcp and nothing else: MPI libraries have taught users to say that when they mean the network and not one of two providers that speak
+// to it.
 std::string providers_to_set_up(const char* said, const std::string& wanted);
 
 }  // namespace portunus::fabric

@@ -24,25 +24,25 @@ enum class LinkState : uint8_t {
   failed,  // Sink::lost was called
 };
 
-// What the provider is asked to do, once it has been.
+// A request to the provider, which returns it by its completion.
 struct Operation {
-  enum class Kind : uint8_t { receive, send, move, data };  // data: written for a put that travels whole
+  enum class Kind : uint8_t { receive, send, move, data };  // data: of a put by eager RDMA
   fi_context2 context;  // first: FI_CONTEXT modes lend it to the provider, and op_context leads back here
   Kind kind;
   bool active = false;         // the provider has it
   FabricLink* link = nullptr;  // null: not active, or its link was lost
-  Move* move = nullptr;        // of which this is a piece
-  size_t bytes = 0;            // of that piece, or of the data
+  Move* move = nullptr;        // this is a piece of it
+  size_t bytes = 0;            // length of that piece, or of the data
   uint64_t begun_ns = 0;
   std::byte* buffer = nullptr;
   void* descriptor = nullptr;
 };
 
-// Memory that a peer writes the data of its puts to, one place after the other.
+// Memory that a peer writes the data of its puts to, one slot after the other.
 struct RdmaSlots {
   std::byte* memory;
   wire::Region region;
-  uint32_t slots_read = 0;  // how many have come
+  uint32_t slots_read = 0;  // by us, so far
 };
 
 struct FabricLink : Link {
@@ -58,16 +58,16 @@ struct FabricLink : Link {
   bool throttle_waits = false;  // the provider would not take a throttle: grants stay behind it
   bool owed = false;            // a grant: on the transport's list
   bool has_more = false;        // a grant that may go with the next message there
-  bool offered = false;         // the peer knows of our rdma_slots
-  bool has_rdma_slots = false;  // we know of the peer's
+  bool offered = false;         // the peer knows of `here`
+  bool has_rdma_slots = false;  // the peer has offered `rdma_slots`
   bool unconfirmed = false;     // something was injected since the last send that tells of its end
   Credit credit;
   ReceiveCredit grant;
   size_t name_hash = 0;             // of its endpoint name
-  wire::Region rdma_slots{};        // where the peer takes such data
-  uint32_t slots_written = 0;       // how many were sent
-  std::unique_ptr<RdmaSlots> here;  // where we do
-  std::deque<Move*> moves;          // of which something is still to be asked for, in their order
+  wire::Region rdma_slots{};        // the peer's slots for our data
+  uint32_t slots_written = 0;       // by us, so far
+  std::unique_ptr<RdmaSlots> here;  // our slots for the peer's data
+  std::deque<Move*> moves;          // with pieces still to be asked for, in their order
   Window window;
   size_t asked = 0;  // bytes of moves that the provider has
   fi_addr_t address = FI_ADDR_UNSPEC;

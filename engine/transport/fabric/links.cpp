@@ -19,7 +19,7 @@ using fabric::LinkState;
 
 namespace {
 
-// The end of the guard's connection may overtake, on the provider's, what the peer said last.
+// Time for the peer's last messages, which the end of its TCP connection may overtake.
 constexpr auto kGrace = std::chrono::milliseconds(100);
 
 uint64_t key_of(ProcessId process) { return uint64_t{process.nid} << 32 | process.pid; }
@@ -59,7 +59,7 @@ FabricLink* FabricTransport::hello_received(FabricLink* link, const fabric::Hell
   if (hello.address_format != ours.addr_format || hello.protocol != ours.ep_attr->protocol ||
       hello.protocol_version != ours.ep_attr->protocol_version)
     return nullptr;
-  // Names of other than text are of one size; text is ended by the zeros behind it.
+  // Names that are not text have one size; text is ended by the zeros behind it.
   if (ours.addr_format != FI_ADDR_STR && hello.name_size != endpoint_.name.size()) return nullptr;
   const ProcessId process{hello.nid, hello.pid};
   if (process == self() || (link != nullptr && !(link->process == process))) return nullptr;
@@ -68,7 +68,7 @@ FabricLink* FabricTransport::hello_received(FabricLink* link, const fabric::Hell
     const bool stands = found != by_process_.end() && found->second->state <= LinkState::ready;
     link = stands ? found->second : make_link(process);
   }
-  // Both may have called at once: then the first Hello counts and the second must say the same.
+  // Two processes that call at the same time send two Hellos each: the first counts, and the second must say the same.
   if (link->state != LinkState::calling) return link->state <= LinkState::ready && link->name_hash == hash_of(hello) ? link : nullptr;
   std::byte name[fabric::kMaxName + 1] = {};
   std::memcpy(name, hello.name, hello.name_size);
@@ -88,10 +88,10 @@ FabricLink* FabricTransport::hello_received(FabricLink* link, const fabric::Hell
   return link;
 }
 
-// A provider that makes connections takes nothing until they stand, and tells nobody when they do. A sender that was
-// answered `again` would sleep for ever, so we ask ourselves: the one with the smaller address sends probes until the provider takes one,
-// the other waits for it. If both sides opened at once, they would cross and one would have to be undone, which libfabric 1.17's `net` does
-// to both in one of ten cases. Returns how many links are ready now, or lost.
+// Opens links. A provider that makes connections takes nothing until they stand, and does not tell when they do, so a sender that was
+// answered `again` would sleep for ever. The side with the smaller address sends probes until the provider takes one; the other waits for
+// it. If both sides opened at once, one connection would have to be undone, which libfabric 1.17's `net` does to both in one of ten cases.
+// Returns how many links are ready now, or lost.
 int FabricTransport::probe() {
   const auto is_settled = [this](FabricLink* link) {
     if (link->state != LinkState::opening) return true;
@@ -105,14 +105,14 @@ int FabricTransport::probe() {
   return static_cast<int>(std::erase_if(opening_, is_settled));
 }
 
-// The provider's connection stands.
+// Notes that the provider's connection stands.
 void FabricTransport::begin(FabricLink& link) {
   assert(link.state == LinkState::opening && unsettled_ > 0 && link.address != FI_ADDR_UNSPEC);
   link.state = LinkState::ready;
   --unsettled_;
 }
 
-// The peer is gone, or cannot be talked to. Told by `poll`, once nothing of it is left to be read.
+// Notes that the peer is gone, or cannot be talked to. `poll` tells the engine once nothing of the peer is left to be read.
 void FabricTransport::disconnect(FabricLink& link) {
   if (link.state >= LinkState::ending) return;
   const bool spoke = link.state != LinkState::calling;
@@ -124,7 +124,7 @@ void FabricTransport::disconnect(FabricLink& link) {
   disconnected_.push_back(&link);
 }
 
-// Called when the completion queue is empty. By index: the sink may call back into us.
+// Tells of links that have ended; called when the completion queue is empty. Goes by index, since the sink may call back.
 int FabricTransport::reap() {
   int told = 0;
   const auto now = std::chrono::steady_clock::now();
@@ -145,7 +145,7 @@ int FabricTransport::reap() {
   return told;
 }
 
-// What the provider still holds for a lost link may come back late or never: it is let go of, not waited for.
+// Forgets operations of a lost link, which the provider may return late or never.
 void FabricTransport::abandon(FabricLink& link) {
   abandon_sends(link);
   abandon_moves(link);

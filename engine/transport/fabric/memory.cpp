@@ -43,7 +43,7 @@ void Registrations::release(Registration* registration) {
   used_.erase(range);
 }
 
-// Without FI_MR_VIRT_ADDR a peer counts from the start of the registration; ranges are exact.
+// Returns how peers address a registration: without FI_MR_VIRT_ADDR they count from its start.
 wire::Region Registrations::region_of(const Registration& registration) const {
   return {endpoint_.needs(FI_MR_VIRT_ADDR) ? registration.range.start : 0, registration.key};
 }

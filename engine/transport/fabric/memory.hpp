@@ -37,7 +37,7 @@ class Registrations {
   // Null when the provider refuses (e.g. no more memory may be locked).
   Registration* acquire(const void* start, size_t size, uint64_t access);
   void release(Registration* registration);
-  // As peers say where it is.
+  // Returns how peers address it.
   wire::Region region_of(const Registration& registration) const;
 
  private:
@@ -45,7 +45,7 @@ class Registrations {
 
   Endpoint& endpoint_;
   uint64_t key_mask_;
-  std::mt19937_64 keys_;  // where we choose the keys they are not to be guessed by accident
+  std::mt19937_64 keys_;  // chosen at random, so that no key is right by accident
   std::map<Registration::Range, Registration> used_;
 };
 

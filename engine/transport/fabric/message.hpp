@@ -1,11 +1,11 @@
-// message.hpp: the bytes of one message on the fabric: Prefix 16 B | of wire::Header 8 to 48 B | payload. Several may travel
-// together, one behind the other, in one send; among them grants (credit.hpp): Prefix | 8 B, and offers (eager_rdma.cpp): Prefix | 16 B.
-// The data of a put that travels whole (wire::kWhole) are written where the receiver has offered it, before its header.
+// message.hpp: the bytes of one message on the fabric: Prefix 16 B | of wire::Header 8 to 48 B | payload. Several may travel together, one
+// behind the other, in one send; among them grants (credit.hpp): Prefix | 8 B, and offers (eager_rdma.cpp): Prefix | 16 B. The data of a
+// put by eager RDMA (wire::kWhole) are written to a slot that the receiver has offered, before its header.
 //
 // Thread: pure functions.
-// Invariants: what `decode` accepts has a known kind and exactly the length its header announces; whether the sender exists is the caller's
-// to check. A message of up to 8 bytes takes 64 at most, unless it goes to an offset beyond 4 GiB: so much tcp takes by fi_inject. What is
-// longer is told as sent, which wakes whoever sleeps on the provider's descriptor, in the midst of the call that sends.
+// Invariants: `decode` accepts only a known kind and exactly the length that the header announces; the caller checks whether the sender
+// exists. A message of up to 8 bytes takes 64 at most, unless it goes to an offset beyond 4 GiB: tcp takes no more by fi_inject. The
+// completion of a longer message wakes a thread that sleeps on the provider's descriptor, in the midst of the call that sends.
 #pragma once
 
 #include <sys/uio.h>
@@ -21,10 +21,10 @@ namespace portunus::fabric {
 
 constexpr uint32_t kMessageMagic = 0x50544d06;  // "PTM", version 6; a peer of other byte order fails here
 constexpr uint32_t kProbeMagic = 0x50544b01;    // "PTK": a Prefix alone, which opens the way between two endpoints
-constexpr uint32_t kOfferMagic = 0x50544f01;    // "PTO": where the data of puts that travel whole may be written
+constexpr uint32_t kOfferMagic = 0x50544f01;    // "PTO": where data of eager RDMA may be written
 constexpr uint32_t kGrantMagic = 0x50544701;    // "PTG": how much the receiver of this may have sent, from the beginning
 constexpr size_t kEager = 8192;                 // payload bytes of one message
-constexpr size_t kEagerRdmaMost = 64 << 10;     // payload bytes of a put that travels whole
+constexpr size_t kEagerRdmaMost = 64 << 10;     // payload bytes of a put by eager RDMA
 
 // Says who sends: few providers tell (FI_SOURCE). `slot` is the receiver's own number for this sender, told in the
 // Hello (connection_manager.hpp), so that nothing is searched for on arrival and the nid need not travel.
@@ -36,7 +36,7 @@ struct Prefix {
 };
 static_assert(sizeof(Prefix) == 16);
 
-// Of a Header what is not zero: what it says of its words, of eight bytes each, lies in the upper half of Prefix::pid, two bits for each.
+// A message carries the words of a Header that are not zero: their codes, two bits each, lie in the upper half of Prefix::pid.
 constexpr size_t kFixed = 8;  // kind to datatype, pt_index and payload_size
 constexpr uint64_t wire::Header::*const kWords[] = {&wire::Header::match_bits, &wire::Header::hdr_data, &wire::Header::rlength,
                                                     &wire::Header::remote_offset, &wire::Header::token};
@@ -44,7 +44,7 @@ constexpr size_t kHeadSize = sizeof(Prefix) + kFixed + sizeof(uint64_t) * std::s
 constexpr uint32_t kPidMask = 0xffff;
 constexpr unsigned kPidBits = 16;
 
-// Of a word that takes so many bytes: 0, 4 or 8.
+// The code of a word that takes 0, 4 or 8 bytes.
 constexpr uint32_t code_of(uint64_t word) { return word == 0 ? 0 : word >> 32 == 0 ? 1 : 2; }
 constexpr size_t bytes_of(uint32_t code) { return code * sizeof(uint32_t); }
 
@@ -57,7 +57,7 @@ struct Word {
   };
 };
 static_assert(sizeof(Word) == 32);
-// Of such a word; 0: it is a message.
+// The size of a word with this magic; 0: it is a message.
 constexpr size_t word_size(uint32_t magic) {
   if (magic == kGrantMagic) return sizeof(Prefix) + sizeof(uint64_t);
   return magic == kProbeMagic ? sizeof(Prefix) : magic == kOfferMagic ? sizeof(Word) : 0;
@@ -75,17 +75,17 @@ inline size_t encoded_size(const wire::Header& header) {
   return size;
 }
 
-// A header that says that so many bytes follow by themselves is one of ours.
+// Tells whether a header may begin a put by eager RDMA.
 constexpr bool begins_eager_rdma(const wire::Header& header) { return wire::may_be_whole(header, kEager, kEagerRdmaMost); }
-// One of a put whose data are to be asked for, though they could have come with it.
+// Tells whether a put whose data are to be read could have gone by eager RDMA.
 constexpr bool could_be_eager_rdma(const wire::Header& header) {
   return header.kind == wire::Kind::put && (header.flags & wire::kBulk) && header.rlength > kEager && header.rlength <= kEagerRdmaMost;
 }
 
-// A buffer for one message of so many payload bytes, or for several that travel together and are no longer.
+// The size of a buffer for one message of so many payload bytes, or for several that are together no longer.
 constexpr size_t room_for(size_t payload) { return (kHeadSize + payload + 63) / 64 * 64; }
 
-// Writes encoded_size(header) bytes to `out`. The pieces must add up to header.payload_size; of a put that travels whole there are none.
+// Writes encoded_size(header) bytes to `out`. The pieces must add up to header.payload_size; a put by eager RDMA has none.
 inline void encode(Prefix prefix, const wire::Header& header, std::span<const iovec> pieces, std::byte* out) {
   std::byte* to = out + sizeof prefix;
   const auto put = [&to](const void* from, size_t size) {
@@ -108,7 +108,7 @@ inline void encode(Prefix prefix, const wire::Header& header, std::span<const io
   assert(to == begin + (header.payload_size != wire::kWhole ? header.payload_size : 0));
 }
 
-// The length of the message or word that `bytes` begin with; 0 when they begin with none of ours, or not all of it. out.payload
+// Returns the length of the message or word that `bytes` begin with; 0 when they begin with none of ours, or not all of it. out.payload
 // points into `bytes` or into out.header.
 [[nodiscard]] inline size_t decode_first(std::span<const std::byte> bytes, Message& out) {
   if (bytes.size() < sizeof out.prefix) return 0;

@@ -41,20 +41,20 @@ Moved FabricTransport::move(FabricLink& link, const wire::Region& remote, void* 
   link.moves.push_back(&move);
   const ssize_t status = ask_for_more(link);
   if (status == 0 || link.asked > 0 || link.moves.front() != &move) return Moved::started;
-  // The very first piece: nothing else would make us try again.
+  // A refused first piece is not kept: nothing would make us try again.
   link.moves.pop_back();
   registrations_.release(registration);
   moves_.pop_back();
   return status == -FI_EAGAIN ? Moved::again : Moved::failed;
 }
 
-// Whether the next piece, of so many bytes, is the last of a push that no message overtakes. Those before it come back when they have
-// arrived: who knows when takes care not to fill the stream.
+// Tells whether the next piece, of so many bytes, is the last of a push in a stream, which no message overtakes. The pieces before it
+// complete when they have arrived, so that the stream does not fill.
 bool FabricTransport::is_last_word(const fabric::Move& move, size_t size) const {
   return move.out && move.left == size && endpoint_.by_streams();
 }
 
-// As much as may be on its way at once. Not 0: the provider would not take the next piece.
+// Asks for pieces until the window is full. Not 0: the provider would not take the next piece.
 ssize_t FabricTransport::ask_for_more(FabricLink& link) {
   ssize_t status = 0;
   while (status == 0 && !link.moves.empty() && link.asked < link.window.size()) status = ask_for_piece(link);
@@ -68,8 +68,8 @@ ssize_t FabricTransport::ask_for_piece(FabricLink& link) {
   const size_t size = std::min(move.left, link.window.piece());
   assert(size > 0 && move.link == &link);
   operation->descriptor = move.registration != nullptr ? move.registration->descriptor : nullptr;
-  // A push is told as moved when it lies in the peer's memory: the message that says so may take another way. Not in a stream, and the
-  // peer's word that it is there would wait behind all data that go the other way, and wake this process once more.
+  // A push counts as moved when it lies in the peer's memory, since the message that tells so may take another way. In a stream it cannot,
+  // and the peer's word would wait behind all data that go the other way, and wake this process once more.
   const uint64_t flags = move.out && !is_last_word(move, size) ? FI_DELIVERY_COMPLETE : 0;
   const ssize_t status = start(*operation, link, {move.local, size}, move.remote, move.out, flags);
   if (status != 0) {
@@ -90,7 +90,7 @@ ssize_t FabricTransport::ask_for_piece(FabricLink& link) {
   return 0;
 }
 
-// Reads or writes a peer's memory.
+// Begins to read or write a peer's memory.
 ssize_t FabricTransport::start(Operation& operation, const FabricLink& link, const iovec& piece, const wire::Region& remote, bool out,
                                uint64_t flags) {
   const fi_rma_iov region{remote.address, piece.iov_len, remote.key};
@@ -99,7 +99,7 @@ ssize_t FabricTransport::start(Operation& operation, const FabricLink& link, con
                    : fi_readmsg(endpoint_.ep.get(), &message, FI_COMPLETION));
 }
 
-// The provider has returned a piece.
+// Notes that the provider has returned a piece.
 void FabricTransport::returned(Operation& operation, bool ok) {
   fabric::Move& move = *std::exchange(operation.move, nullptr);
   assert(operation.kind == Kind::move && move.pieces > 0);
@@ -115,7 +115,7 @@ void FabricTransport::returned(Operation& operation, bool ok) {
   settle(move);
 }
 
-// From `poll`: what the provider refuses for good fails, what it refuses for now is tried again.
+// Asks for more pieces of a link, from `poll`. Moves that the provider refuses for good fail; those it refuses for now are tried again.
 void FabricTransport::go_on(FabricLink& link) {
   ssize_t status;
   while ((status = ask_for_more(link)) != 0 && status != -FI_EAGAIN) {
@@ -136,14 +136,14 @@ int FabricTransport::retry_moves() {
   return begun;
 }
 
-// Nothing more of it is asked for.
+// Fails a move: no more of its pieces are asked for.
 void FabricTransport::give_up(fabric::Move& move) {
   move.fine = false;
   move.left = 0;
   std::erase(move.link->moves, &move);
 }
 
-// Tells of it, and forgets it, if nothing of it is left.
+// Tells the engine of a move and forgets it, once none of its pieces is left.
 void FabricTransport::settle(fabric::Move& move) {
   if (move.left > 0 || move.pieces > 0) return;
   const fabric::Move ended = move;
@@ -152,7 +152,7 @@ void FabricTransport::settle(fabric::Move& move) {
   if (ended.link != nullptr) sink_.moved(ended.context, ended.fine);
 }
 
-// Those of a lost link end now; what the provider still holds of them is waited for by nobody.
+// Ends the moves of a lost link, without waiting for pieces that the provider still has.
 void FabricTransport::abandon_moves(FabricLink& link) {
   link.moves.clear();
   link.asked = 0;

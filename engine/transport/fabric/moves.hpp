@@ -1,8 +1,8 @@
 // moves.hpp: pulls and pushes on their way, and how much of them a link may ask for at once.
 //
-// A provider that carries everything to a peer in one stream of bytes sends a message, and a request to read, behind all data that the
-// peer has asked for before. Two processes that exchange long messages would then send one after the other: the second's request waits
-// until the first's data are out. So moves go in pieces, few of which are asked for at once, as many as keep the wire busy.
+// A provider that carries everything to a peer in one stream of bytes sends a message, and a request to read, behind all data that the peer
+// has asked for before. Two processes that exchange long messages would then send one after the other: the second's request waits until the
+// first's data are out. So moves go in pieces, and no more are asked for at once than keep the wire busy.
 //
 // Thread: the holder of the baton.
 // Source: Brakmo and Peterson, "TCP Vegas", 1995 (a window by the delay that it causes itself).
@@ -19,15 +19,15 @@ namespace portunus::fabric {
 struct FabricLink;
 struct Registration;
 
-// Bytes that may be asked for at once, of which a piece is half. A piece that takes much longer than the fastest one waits for others of
-// ours; where pieces hardly wait, the wire is fast or far, and takes more.
+// Bytes that may be asked for at once; a piece is half of them. A piece that takes much longer than the fastest one waits for others of
+// ours, and the window shrinks; where pieces hardly wait, the wire is fast or far, and the window grows.
 class Window {
  public:
-  // Without limit until it is told to have one.
+  // Limits the window, which is without limit before.
   void limit() { size_ = kFirst; }
   size_t size() const { return size_; }
   size_t piece() const { return size_ / 2; }
-  // A piece came so long after it was asked for.
+  // Notes how long a piece took.
   void took(uint64_t ns) {
     if (size_ > kMost) return;
     fastest_ = std::min(fastest_, ns);

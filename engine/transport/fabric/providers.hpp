@@ -14,9 +14,9 @@ struct FabricProvider {
   size_t max_message = 0;
   bool automatic = false;  // may be taken without being named
 };
-// Those that can carry our messages, each once, in libfabric's order.
+// Returns the providers that can carry our messages, each once, in libfabric's order.
 std::vector<FabricProvider> fabric_providers();
-// Which of them a process with the address `nid` gets when PTL_FABRIC_PROVIDER is `asked` (may be empty); empty: none.
+// Returns the one that a process with the address `nid` gets when PTL_FABRIC_PROVIDER is `asked` (may be empty); empty: none.
 std::string fabric_provider_for(const std::string& asked, uint32_t nid);
 
 }  // namespace portunus

@@ -30,14 +30,14 @@ constexpr size_t kPullMost = size_t{64} << 20;
 constexpr size_t kSends = 256;
 constexpr size_t kMoves = 256;
 constexpr size_t kReceives = 256;
-constexpr size_t kDataAtATime = 16;  // of all links; there are none before the first is sent
+constexpr size_t kDataAtATime = 16;  // for all links together, made when the first is sent
 constexpr size_t kPage = 4096;
 constexpr size_t kInjectMost = 4096;
 constexpr auto kLinger = std::chrono::seconds(2);
 constexpr auto kLingerAfterLoss = std::chrono::milliseconds(100);
 
-// What shm leaves in /dev/shm when a process is killed: portunus-fabric-<process id>-<pid>-<count>. The count is there
-// because shm remembers names: a second endpoint of one process with the same name would be taken for the first.
+// The name of what shm leaves in /dev/shm when a process is killed: portunus-fabric-<process id>-<pid>-<count>. The count is there because
+// shm remembers names: a second endpoint of one process with the same name would be taken for the first.
 std::string region_name(const ProcessId& self) {
   static std::atomic<unsigned> count{0};
   return "portunus-fabric-" + std::to_string(getpid()) + "-" + std::to_string(self.pid) + "-" + std::to_string(++count);
@@ -76,12 +76,12 @@ void FabricTransport::size_messages() {
   const std::string provider = info.fabric_attr->prov_name;
   name_ = "fabric(" + provider.substr(0, provider.find(';')) + ")";
   const size_t most = info.ep_attr->max_msg_size;
-  // Ordered sizes, volatile copies and fetching atomics are promised up to the eager limit, whatever the provider.
+  // The eager limit is what Portals promises for ordered sizes, volatile copies and fetching atomics.
   if (most < fabric::kHeadSize + fabric::kEager)
     throw std::runtime_error("the libfabric provider " + provider + " sends too short messages; choose another by PTL_FABRIC_PROVIDER");
   limits_.eager = fabric::kEager;
   limits_.pull = std::min(kPullMost, most);
-  // Where what asks for the data of a long message would wake the owner, and data that are written come in order.
+  // Eager RDMA needs writes that arrive in order. It pays where a read of the data would wake the process that owns them.
   if (endpoint_.by_streams() && most >= fabric::kEagerRdmaMost) limits_.whole = fabric::kEagerRdmaMost;
   inject_size_ = std::min(info.tx_attr->inject_size, kInjectMost);
 }
@@ -90,7 +90,7 @@ size_t FabricTransport::buffer_size(Kind kind) {
   return kind == Kind::move ? 0 : kind == Kind::data ? fabric::kEagerRdmaMost : fabric::room_for(fabric::kEager);
 }
 
-// Memory for as long as there is this transport, registered unless `access` is 0; null: there is none.
+// Returns memory that lives as long as this transport, registered unless `access` is 0; null: there is none.
 std::byte* FabricTransport::allocate(size_t size, uint64_t access, fabric::Registration*& registration) {
   auto* const memory = static_cast<std::byte*>(std::aligned_alloc(kPage, (size + kPage - 1) / kPage * kPage));
   if (memory == nullptr) return nullptr;
@@ -100,7 +100,7 @@ std::byte* FabricTransport::allocate(size_t size, uint64_t access, fabric::Regis
   return registration != nullptr ? memory : nullptr;
 }
 
-// Adds operations, with a buffer each where their kind needs one, to the pool of their kind. False: no memory.
+// Adds operations of a kind to their pool, with a buffer each where the kind needs one. False: there is no memory.
 bool FabricTransport::add_operations(Kind kind, size_t count) {
   const size_t size = buffer_size(kind);
   const uint64_t access = !endpoint_.needs(FI_MR_LOCAL) ? 0 : kind == Kind::data ? FI_WRITE : FI_SEND | FI_RECV;
@@ -117,7 +117,7 @@ bool FabricTransport::add_operations(Kind kind, size_t count) {
   return true;
 }
 
-// One descriptor for all that may happen: completions, Hellos, ends.
+// Makes one descriptor to sleep on, for completions and for connections.
 void FabricTransport::open_wait() {
   if (endpoint_.cq_fd < 0) return;
   wait_ = epoll_create1(EPOLL_CLOEXEC);
@@ -149,7 +149,8 @@ fabric::Hello FabricTransport::hello() const {
   return hello;
 }
 
-// Of what was injected nobody learns when it has left a stream's buffers; but what is sent behind it tells. False: of some link not yet.
+// Sends a probe behind injected messages: its completion says that they have left, which fi_inject does not tell. False: a probe could not
+// be sent yet.
 bool FabricTransport::confirm() {
   if (!endpoint_.by_streams()) return true;
   bool all = true;
@@ -162,7 +163,7 @@ bool FabricTransport::confirm() {
   return all;
 }
 
-// `Sent::done` means copied, not gone: closing at once would drop what still lies in our buffers.
+// Waits for what was sent to leave: `Sent::done` means copied, and closing at once would drop what lies in our buffers.
 void FabricTransport::drain_on_close() {
   auto deadline = std::chrono::steady_clock::now() + kLinger;
   fi_cq_data_entry entries[kBatch];
@@ -172,13 +173,13 @@ void FabricTransport::drain_on_close() {
       auto& operation = *static_cast<Operation*>(entries[i].op_context);
       if (operation.kind == Kind::send || operation.kind == Kind::data) finish(operation, true);
     }
-    // Whoever ends takes nothing more, and some providers call him again and again.
+    // The connections go on: a peer that ends takes nothing more, and some providers call it again and again.
     connections_.poll(*this);
     for (fabric::FabricLink* const gone : std::exchange(disconnected_, {})) {
       gone->state = LinkState::failed;
-      abandon_sends(*gone);  // nobody listens any more for what else ends
+      abandon_sends(*gone);  // the engine hears of no more ends
     }
-    // Somebody's end, or ours: what goes to others still may, but what went there may never be returned.
+    // An error may be one peer's end: messages to others may still go, but its own may never be returned.
     if (n < 0) deadline = std::min(deadline, std::chrono::steady_clock::now() + kLingerAfterLoss);
     if (n == 0) std::this_thread::yield();
   }
