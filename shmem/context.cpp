@@ -14,7 +14,7 @@ namespace {
 
 constexpr long kKnownOptions = SHMEM_CTX_SERIALIZED | SHMEM_CTX_PRIVATE | SHMEM_CTX_NOSTORE;
 
-// That no context can be had is no error: the program goes on with another one.
+// Makes a context. That none can be had is no error: the program goes on with another one.
 int create(Team* team, long options, shmem_ctx_t* handle) {
   *handle = SHMEM_CTX_INVALID;
   if (!team || (options & ~kKnownOptions) != 0) return -1;

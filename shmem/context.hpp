@@ -16,7 +16,7 @@ struct Context {
   long options;
 };
 
-// Whom a call reaches, and how.
+// The PE that a call reaches, and the channel to it.
 struct Target {
   const Peer& peer;
   Channel& channel;
@@ -35,7 +35,7 @@ inline Channel& channel_of(const char* function, shmem_ctx_t context) {
   return context_of(function, context).channel;
 }
 
-// The PE with this number in the team of the context; a sentence and the end of the job if there is none.
+// Returns the PE with this number in the team of the context; a sentence and the end of the job if there is none.
 inline Target target_of(const char* function, shmem_ctx_t context, int pe) {
   called();
   if (context == SHMEM_CTX_DEFAULT) [[likely]]
@@ -48,7 +48,7 @@ inline Target target_of(const char* function, shmem_ctx_t context, int pe) {
   return {peer(function, world), used.channel, world};
 }
 
-// Ends a context and all its operations. Not for the default one.
+// Ends a context, but not the default one, and all its operations.
 void destroy_context(Context* context);
 
 }  // namespace portunus::shmem

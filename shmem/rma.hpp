@@ -17,7 +17,7 @@ void put_bytes_nbi(const char* function, shmem_ctx_t context, void* dest, const 
 void get_bytes(const char* function, shmem_ctx_t context, void* dest, const void* source, size_t size, int pe);
 void get_bytes_nbi(const char* function, shmem_ctx_t context, void* dest, const void* source, size_t size, int pe);
 
-// nelems * element, which must exist.
+// Returns nelems * element, and ends the job when that overflows.
 inline size_t bytes_of(const char* function, size_t nelems, size_t element) {
   size_t bytes;
   if (__builtin_mul_overflow(nelems, element, &bytes)) [[unlikely]]
@@ -25,14 +25,14 @@ inline size_t bytes_of(const char* function, size_t nelems, size_t element) {
   return bytes;
 }
 
-// SHMEM_DEBUG: symmetric objects are aligned as their type is. Some processors forgive that they are not.
+// Checks, with SHMEM_DEBUG, that a symmetric object is aligned as its type. Some processors forgive that it is not.
 inline void check_alignment(const char* function, const void* address, size_t element, int pe) {
   const size_t alignment = element < sizeof(uint64_t) ? element : sizeof(uint64_t);
   if (runtime.debug && reinterpret_cast<uintptr_t>(address) % alignment != 0) [[unlikely]]
     misuse_alignment(function, address, alignment, pe);
 }
 
-// The bytes of an array of elements at a symmetric address.
+// Returns the bytes of an array of elements at a symmetric address.
 inline size_t bytes_at(const char* function, const void* symmetric, size_t nelems, size_t element, int pe) {
   check_alignment(function, symmetric, element, pe);
   return bytes_of(function, nelems, element);

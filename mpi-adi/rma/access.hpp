@@ -9,7 +9,7 @@
 
 namespace portunus::mpi::rma {
 
-// One side as the user gave it.
+// One side of an access, as the user gave it.
 struct Buffer {
   const void* address;
   MPI_Count count;
@@ -22,18 +22,18 @@ struct Access {
   Window* window = nullptr;
   const Member* member = nullptr;  // nullptr: MPI_PROC_NULL, nothing is to be done
   int64_t displacement = 0;        // in bytes, at the target
-  // Of a call with a request, see report.hpp.
+  // A call with a request has these two, see report.hpp.
   Request* whole = nullptr;
   Report* report = nullptr;
-  mutable bool untold = false;  // the end of some operation is not reported
+  mutable bool unreported = false;  // some operation will not tell of its end
 };
 
-// MPI_SUCCESS or the error that was raised. `target`: its address is not used.
+// Checks an access; returns MPI_SUCCESS or the error that was raised. `target`: its address is not used.
 int check_access(const char* function, MPI_Win win, int rank, MPI_Aint displacement, const Buffer& target, Access& access);
 int check_origin(const char* function, const Window& window, const Buffer& origin);
-// Data at `address`, which is named so in the error, but is null: where the datatype has places of its own it is MPI_BOTTOM.
+// Refuses a null address, which is named `name` in the error, unless the datatype has places of its own: then it is MPI_BOTTOM.
 int refuse_null(const char* function, const Window& window, const char* name, MPI_Count count, MPI_Datatype type);
-// PTL_DEBUG: also what is not null may lead nowhere.
+// Refuses memory that cannot be read (PTL_DEBUG).
 int check_readable(const char* function, const Window& window, const char* name, const Buffer& buffer);
 inline int check_address(const char* function, const Window& window, const char* name, const Buffer& buffer) {
   if (debug.buffers) [[unlikely]]

@@ -1,4 +1,4 @@
-// query.cpp: what windows are asked and told besides: attributes, names, hints, error handlers, groups.
+// query.cpp: attributes, names, hints, error handlers and groups of windows.
 // Source: MPI-5.0, 12.2.6, 7.7.3, 7.8, 9.3.2.
 #include <cstdio>
 
@@ -12,7 +12,7 @@ using namespace portunus::mpi::rma;
 
 namespace {
 
-// The window, and addresses of which none may be null.
+// Finds the window and checks that none of the addresses is null.
 int check_all(const char* function, MPI_Win win, Window*& window, std::initializer_list<const void*> results) {
   if (int error = portunus::mpi::rma::check(function, win, window)) return error;
   for (const void* result : results)
@@ -45,7 +45,7 @@ MPI_WEAK_NAME(Win_set_name)
 
 extern "C" int PMPI_Win_get_name(MPI_Win win, char* win_name, int* resultlen) try {
   if (win == MPI_WIN_NULL && predefined_count != 0 && win_name != nullptr && resultlen != nullptr) {
-    *resultlen = std::snprintf(win_name, MPI_MAX_OBJECT_NAME, "MPI_WIN_NULL");  // the one call that takes it
+    *resultlen = std::snprintf(win_name, MPI_MAX_OBJECT_NAME, "MPI_WIN_NULL");  // this call alone takes MPI_WIN_NULL
     return MPI_SUCCESS;
   }
   Window* window;

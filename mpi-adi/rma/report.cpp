@@ -24,8 +24,8 @@ client::By ticket(const Access& access) {
   Window& window = *access.window;
   if (access.whole == nullptr) return window.operations.own();
   Request* part = pool.claim(window.comm, false);
-  if (part == nullptr) {  // whoever closes the request waits for all
-    access.untold = true;
+  if (part == nullptr) {  // close_request waits for all then
+    access.unreported = true;
     return window.operations.own();
   }
   access.report->begin();
@@ -58,9 +58,9 @@ int open_request(const char* function, MPI_Win win, const MPI_Request* request, 
 }
 
 int close_request(const Access& access, int error, MPI_Request* handle) {
-  if (error == MPI_SUCCESS && access.untold) error = flush("MPI_Rput", *access.window);
+  if (error == MPI_SUCCESS && access.unreported) error = flush("MPI_Rput", *access.window);
   if (error == MPI_SUCCESS) *handle = mpi::handle_of(access.whole);
-  else device::detach(*access.whole);  // what was issued ends by itself
+  else device::detach(*access.whole);  // its operations end by themselves
   access.report->settle(*access.whole);
   return error;
 }

@@ -23,12 +23,12 @@ inline bool is_one_run(const Datatype& type) { return type.dense || type.predefi
 
 class Runs {
  public:
-  // A valid type. Pairs go with their padding, as whole elements.
+  // `type` is valid. Pairs go with their padding, as one element.
   Runs(int64_t count, MPI_Datatype type) { add(0, *find_type(type), count); }
 
   std::span<const Run> all() const { return more_.empty() ? std::span<const Run>(&first_, bytes_ > 0 ? 1 : 0) : more_; }
   int64_t bytes() const { return bytes_; }
-  // The first byte and the one behind the last.
+  // The first byte of all runs, and the one behind the last.
   int64_t begin() const { return begin_; }
   int64_t end() const { return end_; }
 
@@ -62,18 +62,18 @@ class Runs {
     more_.push_back({offset, bytes});
   }
 
-  Run first_{};            // most have no other,
-  std::vector<Run> more_;  // then this is empty; else it has all of them
+  Run first_{};            // the only one, mostly
+  std::vector<Run> more_;  // all of them, if there are several
   int64_t bytes_ = 0, begin_ = 0, end_ = 0;
 };
 
-// Bytes of so many elements that are one run from the buffer's address on; -1: they are not.
+// Returns the bytes of so many elements that are one run from the buffer's address on; -1: they are not.
 inline int64_t dense_bytes(int64_t count, MPI_Datatype type) {
   const Datatype& found = *find_type(type);
   return is_one_run(found) ? count * found.extent : -1;
 }
 
-// The predefined datatype that a type consists of; MPI_DATATYPE_NULL: of several.
+// Returns the predefined datatype that a type consists of; MPI_DATATYPE_NULL: of several.
 inline MPI_Datatype element_of(MPI_Datatype type) {
   const Datatype& found = *find_type(type);
   if (found.predefined) return type;
@@ -86,7 +86,7 @@ template <class Visit, class... All>
 void for_each_piece(int64_t most, Visit&& visit, const All&... runs) {
   struct Place {
     std::span<const Run> left;
-    int64_t in = 0;  // the first of them
+    int64_t in = 0;  // bytes of the first run that are done
     int64_t offset() const { return left.front().offset + in; }
     int64_t bytes() const { return left.front().bytes - in; }
     void pass(int64_t bytes) {

@@ -1,7 +1,7 @@
 // sync.cpp: synchronization of windows: fence, post-start-complete-wait, locks, flushes.
 //
-// A lock is taken by atomics on the target's lock word, without the target: the processor's where this process maps that word. Who finds it
-// taken tries again.
+// A lock is taken by atomics on the target's lock word, without the target: the processor's where this process maps that word. A rank that
+// finds it taken tries again.
 // Source: MPI-5.0, 12.5.
 #include "mpi-adi/comm/exchange.hpp"
 #include "mpi-adi/core/checks.hpp"
@@ -23,7 +23,7 @@ int check_rank(const char* function, const Window& window, int rank) {
   return raise(function, window, MPI_ERR_RANK, "there is no rank %d among %zu", rank, window.members.size());
 }
 
-// Adds to the lock word, or sets it if it is 0; window.old is what it was.
+// Adds to the lock word, or sets it if it is 0; window.old is its old value.
 int change_lock(const char* function, Window& window, int rank, int64_t value, bool only_free) {
   window.change = value;
   return change_control(function, window, rank, &Control::lock, only_free ? PTL_CSWAP : PTL_SUM, window.change, window.old);
@@ -49,7 +49,7 @@ int release_lock(const char* function, Window& window, int rank) {
   return change_lock(function, window, rank, type == MPI_LOCK_EXCLUSIVE ? -kExclusive : -1, false);
 }
 
-// Another epoch of accesses of this rank, besides locks.
+// Tells whether this rank has another epoch of accesses, besides locks.
 bool is_pending(const Window& window) {
   const Epoch epoch = window.epoch;
   return epoch == Epoch::fenced || epoch == Epoch::access || epoch == Epoch::lock_all;
@@ -61,7 +61,7 @@ bool holds_locks(const Window& window) {
   return false;
 }
 
-// A passive epoch towards that rank, or all (-1), is there.
+// Checks that a passive epoch towards that rank, or all (-1), has begun.
 int check_passive(const char* function, const Window& window, int rank) {
   const bool held = rank < 0 ? holds_locks(window) : window.locked[static_cast<size_t>(rank)] != 0;
   if (held || window.epoch == Epoch::lock_all) return MPI_SUCCESS;
@@ -77,7 +77,7 @@ int flush_all(const char* function, MPI_Win win, int rank) {
   return flush(function, *window);
 }
 
-// The members of a group as ranks of the window.
+// Finds the members of a group as ranks of the window.
 int ranks_of(const char* function, const Window& window, MPI_Group handle, std::vector<int>& ranks) {
   Group* group;
   const RaisedAt here(origin_of(window));

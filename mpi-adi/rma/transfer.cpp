@@ -1,8 +1,8 @@
-// transfer.cpp: what put, get and accumulate do.
+// transfer.cpp: put, get and accumulate.
 //
-// Accumulates that Portals has no atomic for (pairs of value and place) are done under a lock of the target: they are atomic
-// among themselves. On memory that this process maps the lock and the data are reached by loads and stores, else by messages.
-// Source: MPI-5.0, 12.3, 12.7.1 (atomicity).
+// Accumulates that Portals has no atomic for (pairs of value and place) are done under a lock of the target: they are atomic among
+// themselves. On memory that this process maps the lock and the data are reached by loads and stores, else by messages. Source: MPI-5.0,
+// 12.3, 12.7.1 (atomicity).
 #include <algorithm>
 #include <cstring>
 #include <limits>
@@ -28,7 +28,7 @@ std::byte* place(const void* base, int64_t offset) {
 }
 std::byte* mapped(const Access& access, int64_t offset) { return access.member->mapped + access.displacement + offset; }
 
-// What is long and under way to some of these bytes of the target comes first.
+// Waits for long accumulates that are pending on some of these bytes of the target.
 int keep_order(const char* function, const Access& access, int rank, int64_t begin, int64_t end) {
   Window& window = *access.window;
   const auto none = [&] { return window.operations.settled(); };
@@ -134,7 +134,7 @@ class Combining {
   int error_;
 };
 
-// What `to` names at the target, packed, read or written by messages or copies.
+// Reads or writes the runs `to` of the target as packed bytes, by messages or copies.
 int transfer_packed(const char* function, const Access& access, const Runs& to, std::byte* packed, bool in) {
   if (access.member->mapped) {
     pack(packed, mapped(access, 0), to, in);
@@ -189,7 +189,7 @@ int combine_under_lock(const char* function, const Access& access, int rank, con
   });
 }
 
-// What compares the bits of a word, or else a value of this type; not possible: Portals has neither.
+// Returns the swap that compares the bits of a word, or else values of this type; not possible: Portals has neither.
 PortalsOp swap_of(const Datatype& type, MPI_Datatype handle) {
   static const MPI_Datatype kWords[] = {MPI_UINT8_T, MPI_UINT16_T, MPI_UINT32_T, MPI_UINT64_T};
   for (const MPI_Datatype word : kWords)

@@ -47,7 +47,7 @@ void close_entries(Window& window) {
   window.operations.close();
 }
 
-// What each rank says of its memory.
+// A rank's memory, as all ranks tell one another.
 struct Offer {
   uint64_t base;
   int64_t size, unit;
@@ -56,7 +56,7 @@ struct Offer {
 
 int narrowed(int64_t unit) { return unit <= INT_MAX ? static_cast<int>(unit) : MPI_UNDEFINED; }
 
-// All that a window needs but its own memory.
+// Prepares all that a window needs but its memory.
 void furnish(Window& window, size_t n, MPI_Info info) {
   window.own_control = std::make_unique<Control>();
   window.discarded.reset(new std::byte[kDiscarded]);
@@ -66,7 +66,7 @@ void furnish(Window& window, size_t n, MPI_Info info) {
   window.hints = hints_of(info);
 }
 
-// The end of one that could not be made, or is freed.
+// Frees a window, or what there is of one that could not be made.
 void dispose(Window* window) {
   close_entries(*window);
   replace_errhandler(window->errhandler, MPI_ERRORS_ARE_FATAL);
@@ -74,7 +74,7 @@ void dispose(Window* window) {
   windows.release(window);
 }
 
-// A new one that is furnished. nullptr: there is no memory for it, or too many are in use.
+// Makes a window without memory; nullptr: there is no memory for it, or too many are in use.
 Window* claim_furnished(size_t n, MPI_Info info) {
   Window* window = nullptr;
   try {
@@ -90,7 +90,7 @@ Window* claim_furnished(size_t n, MPI_Info info) {
   }
 }
 
-// The last steps of every constructor: entries stand on all ranks when it returns. A rank may be without the memory it was to have.
+// Ends every constructor: entries stand on all ranks when it returns. A rank may be without the memory it was to have.
 int finish(const char* function, Communicator& parent, Window* window, MPI_Win* win, bool has_memory = true) {
   Communicator& comm = *window->comm;
   const size_t n = static_cast<size_t>(comm.size);
@@ -124,7 +124,7 @@ int finish(const char* function, Communicator& parent, Window* window, MPI_Win* 
   return MPI_SUCCESS;
 }
 
-// Before anything is made.
+// Checks the arguments of constructors, before anything is made.
 int check_call(const char* function, MPI_Comm handle, MPI_Info info, MPI_Win* win, Communicator*& parent) {
   if (int error = mpi::check(function, handle, parent, {win})) return error;
   if (parent->inter) return mpi::raise(function, parent, MPI_ERR_COMM, "windows are made of intracommunicators");
@@ -149,7 +149,7 @@ int check_memory(const char* function, const Communicator& comm, MPI_Aint size, 
   return MPI_SUCCESS;
 }
 
-// Does what goes to that process cross shared memory only?
+// Tells whether messages to that process cross shared memory only.
 bool is_near(const Member& member) {
   const ptlx_transport_t transport = PtlxTransport(device::device.ni, device::process(member.job_rank), nullptr);
   return transport == PTLX_TRANSPORT_NODE || transport == PTLX_TRANSPORT_SELF;
@@ -168,8 +168,8 @@ int create(const char* function, void* base, MPI_Aint size, MPI_Aint unit, MPI_I
   return finish(function, *parent, window, win);
 }
 
-// The alignment of this rank's part. Windows that are shared are one piece of memory, byte by byte, unless the program gives that up; then
-// the first part alone, whose `rank` is 0, is aligned as it asks.
+// Returns the alignment of this rank's part. Windows that are shared are one piece of memory, byte by byte, unless the program gives that
+// up; then the first part alone, whose `rank` is 0, is aligned as it asks.
 size_t alignment_of(const Hints& hints, int flavor, int rank) {
   constexpr size_t kLine = 64;
   if (flavor != MPI_WIN_FLAVOR_SHARED) return alignment_in(hints, kLine);
@@ -218,7 +218,7 @@ int allocate(const char* function, MPI_Aint size, MPI_Aint unit, MPI_Info info, 
   return MPI_SUCCESS;
 }
 
-// Whose memory MPI_Win_shared_query asks for; what this process cannot load and store has no address, and no size.
+// Finds the rank that MPI_Win_shared_query asks for; memory that this process cannot load and store has no address, and no size.
 int query(const char* function, MPI_Win win, int rank, std::initializer_list<const void*> results, const Member*& member) {
   Window* window;
   if (int error = check(function, win, window)) return error;
@@ -227,7 +227,7 @@ int query(const char* function, MPI_Win win, int rank, std::initializer_list<con
   if (window->flavor == MPI_WIN_FLAVOR_DYNAMIC)
     return raise(function, *window, MPI_ERR_RMA_FLAVOR, "the window has no memory but what is attached to it");
   size_t which = static_cast<size_t>(rank);
-  if (rank == MPI_PROC_NULL) {  // the first with memory, for all of them the same
+  if (rank == MPI_PROC_NULL) {  // the first rank with memory, the same one on all ranks
     for (which = 0; which + 1 < window->members.size() && window->members[which].size == 0;) ++which;
   } else if (rank < 0 || which >= window->members.size()) {
     return raise(function, *window, MPI_ERR_RANK, "there is no rank %d among %zu", rank, window->members.size());
@@ -314,7 +314,7 @@ extern "C" int PMPI_Win_free(MPI_Win* win) try {
   if (int error = check(kName, *win, window)) return error;
   if (!is_synchronized(*window)) return raise(kName, *window, MPI_ERR_RMA_SYNC, "an epoch is under way; end it before the window is freed");
   if (int error = flush(kName, *window)) return error;
-  if (int error = PMPI_Barrier(handle_of(window->comm))) return error;  // nobody accesses it any more
+  if (int error = PMPI_Barrier(handle_of(window->comm))) return error;  // no rank accesses it any more
   if (int error = window->attributes.clear(*win)) return raise(kName, *window, error, "a function that deletes an attribute failed");
   dispose(window);
   *win = MPI_WIN_NULL;
@@ -322,7 +322,7 @@ extern "C" int PMPI_Win_free(MPI_Win* win) try {
 }
 MPI_WEAK_NAME(Win_free)
 
-// Dynamic windows are all memory; what is attached is the program's business.
+// Dynamic windows are all memory, so attaching has nothing to do.
 extern "C" int PMPI_Win_attach(MPI_Win win, void* base, MPI_Aint size) try {
   static constexpr char kName[] = "MPI_Win_attach";
   Window* window;

@@ -1,14 +1,12 @@
 // window.hpp: windows: memory of all ranks of a communicator that each of them may access.
 //
-// A window is two match list entries of each rank: its memory, and a control block with the lock word. Accesses are puts,
-// gets and atomics to them; nothing of it needs a call of the target. Whatever this rank issues is counted on one
-// counting event when it is complete at the target, so that a flush waits for one number. Accumulates are Portals
-// atomics, executed by the engine of the target: one atomicity domain. Memory that MPI allocates is shared by the ranks of a
-// node, and put and get are copies there.
+// A window is two match list entries of each rank: its memory, and a control block with the lock word. Accesses are puts, gets and atomics
+// to them; nothing of it needs a call of the target. All that this rank issues is counted on one counting event when it is complete at the
+// target, so that a flush waits for one number. Accumulates are Portals atomics, executed by the engine of the target: one atomicity
+// domain. Memory that MPI allocates is shared by the ranks of a node, and put and get are copies there.
 //
-// Thread: accesses and flushes any; synchronization of one window one at a time. Invariants: a window's number is the
-// context of its own communicator, which no other window that this process takes part in has.
-// Source: MPI-5.0, chapter 12.
+// Thread: accesses and flushes any; synchronization of one window one at a time. Invariants: a window's number is the context of its own
+// communicator, which no other window that this process takes part in has. Source: MPI-5.0, chapter 12.
 #pragma once
 
 #include <atomic>
@@ -34,14 +32,14 @@ namespace portunus::mpi::rma {
 
 using device::kWindowPortal;
 
-// Match bits: the number of the window, and what of it.
+// Match bits: the number of the window, and which of its two entries.
 enum class Place : uint64_t { memory = 0, control = 1 };
 constexpr ptl_match_bits_t match_bits(uint16_t number, Place place) { return uint64_t{number} << 8 | static_cast<uint64_t>(place); }
 
-// What other ranks change by atomics: zero at first.
+// Words that other ranks change by atomics, zero at first.
 struct Control {
-  alignas(64) int64_t lock = 0;        // kExclusive, or how many share it
-  alignas(64) int64_t accumulate = 0;  // 1: someone combines what Portals cannot
+  alignas(64) int64_t lock = 0;        // kExclusive, or the number of ranks that share it
+  alignas(64) int64_t accumulate = 0;  // 1: a rank combines by loads and stores
 };
 constexpr int64_t kExclusive = int64_t{1} << 62;
 
@@ -52,7 +50,7 @@ struct Member {
   int64_t unit = 1;
   int job_rank = 0;
   std::byte* mapped = nullptr;  // its memory in this process, if it is shared
-  Control* control = nullptr;   // the same
+  Control* control = nullptr;   // its control block in this process, likewise
 };
 
 // The epoch of this rank's accesses. A fence begins none by itself; `fenced`: there was an access after one.
@@ -66,7 +64,7 @@ struct Window {
   std::byte* base = nullptr;
   MPI_Aint size = 0;
   MPI_Aint unit = 1;
-  int narrow_unit = 1;  // for those who ask for the attribute; MPI_UNDEFINED: no int holds it
+  int narrow_unit = 1;  // as attribute; MPI_UNDEFINED: no int holds it
   std::vector<Member> members;
   Control* control = nullptr;
   std::unique_ptr<Control> own_control;  // unless it lies in the segment
@@ -74,10 +72,10 @@ struct Window {
   std::unique_ptr<std::byte[]> owned;  // allocated, and shared with nobody
   client::MatchEntry memory_entry, control_entry;
   client::Operations operations;  // of this rank
-  client::Descriptor reporting;   // counts there, and an event for each
+  client::Descriptor reporting;   // for operations that have an event each, too
   LongAccumulates long_accumulates;
-  std::unique_ptr<std::byte[]> discarded;  // where old values go that nobody wants
-  int64_t change = 0, old = 0;             // of a lock word: what is sent there and what comes back
+  std::unique_ptr<std::byte[]> discarded;  // for old values that no program asks for
+  int64_t change = 0, old = 0;             // a lock word's new and old value
 
   std::atomic<Epoch> epoch{Epoch::none};
   bool exposed = false;           // MPI_Win_post
@@ -94,22 +92,22 @@ struct Window {
 using WindowPool = ObjectPool<Window, kMaxCommunicators>;
 extern constinit WindowPool windows;
 
-// nullptr: no such window.
+// Returns nullptr when there is no such window.
 inline Window* find_window(MPI_Win handle) { return predefined_count != 0 ? windows.find(handle) : nullptr; }
 inline MPI_Win handle_of(const Window* window) { return reinterpret_cast<MPI_Win>(const_cast<Window*>(window)); }
 
-// MPI_SUCCESS and the window, or the error that was raised.
+// Finds the window; returns MPI_SUCCESS or the error that was raised.
 int check(const char* function, MPI_Win handle, Window*& found);
 Origin origin_of(const Window& window);
 [[gnu::cold, gnu::noinline, gnu::format(printf, 4, 5)]] int raise(const char* function, const Window& window, int code, const char* cause,
                                                                   ...);
 
-// No epoch that is to be ended is under way: of accesses, but for fences, or of exposure.
+// Tells whether no epoch is pending that a call must end: of accesses, but for fences, or of exposure.
 bool is_synchronized(const Window& window);
-// Returns when all that this rank has issued is complete at the targets: MPI_SUCCESS, or the error that was raised.
+// Waits until all that this rank has issued is complete at the targets: MPI_SUCCESS, or the error that was raised.
 int flush(const char* function, Window& window);
-// A word of a rank's control block, by a pointer where this process maps it: word = word op value; PTL_CSWAP: word = value where it was 0.
-// `old` is what it was. Both stay where they are if an error was raised.
+// Changes a word of a rank's control block, by a pointer where this process maps it: word = word op value; PTL_CSWAP: word = value where it
+// was 0. `old` is what it was. Both stay where they are if an error was raised.
 int change_control(const char* function, Window& window, int rank, int64_t Control::*word, ptl_op_t op, const int64_t& value, int64_t& old);
 
 }  // namespace portunus::mpi::rma

@@ -114,7 +114,7 @@ TEST_F(Delayed, MessagesWithoutAStampAreNotDelayedAndStampsThatDoNotFitAreMalfor
   EXPECT_EQ(sinks[1].arrivals[1].header.kind, wire::Kind::none);
 }
 
-// A carrier that loses its peer as soon as it is looked after.
+// A carrier that loses its peer at its first housekeeping.
 struct Losing final : Transport {
   explicit Losing(Sink& sink) : sink(sink) { link.process = {1, 9}; }
   TransportName name() const override { return {PTLX_TRANSPORT_NETWORK, "losing"}; }

@@ -1,4 +1,4 @@
-// Handlers of libraries below us, and signals that come while they are there.
+// Handlers of libraries below us, and signals that come while those are in place.
 #include "engine/host/kept_signals.hpp"
 
 #include <gtest/gtest.h>

@@ -1,6 +1,6 @@
 // The classes of engine/client/remote_memory.hpp on every rank of a job: each operation, in many lengths and places, on memory of every
-// rank; that quiet() waits, for other threads' operations, too; that an operation which cannot begin, or whose target has died, is told.
-// Ends with status 1 and a sentence where one does not hold.
+// rank; quiet() waits, for other threads' operations, too; an operation that cannot begin, or whose target has died, is told. A test that
+// fails ends with status 1 and a sentence.
 #include "engine/client/remote_memory.hpp"
 
 #include <unistd.h>
@@ -73,7 +73,7 @@ void moves_bytes(int target) {
         }
 }
 
-// Atomics leave and tell the same by a pointer and by an operation, on words of 4 and 8 bytes.
+// Atomics by a pointer and by an operation leave and return the same, on words of 4 and 8 bytes.
 template <class Word>
 void computes_alike(int target, ptl_datatype_t type) {
   Operations operations;
@@ -138,7 +138,7 @@ void counts_together() {
   expect(std::atomic_ref(*word).load() == kEach * static_cast<uint64_t>(job.size), "the sum of all ranks");
 }
 
-// Who sees the signal sees what was put before it.
+// A process that sees the signal sees all that was put before it.
 void signals_after_data() {
   constexpr size_t kLength = 200000;
   const int right = (job.rank + 1) % job.size, left = (job.rank + job.size - 1) % job.size;
@@ -172,8 +172,8 @@ struct Waits {
   static inline Operations* operations;
   static inline ptl_handle_ct_t gate;
   static inline uint64_t word;
-  // As PtlCTWait; while it waits for the first operation, which is held back, another thread issues one that is complete at once. When it
-  // is asked for both, the first one is let go.
+  // As PtlCTWait. The first operation is held back; while it is waited for, another thread issues one that is complete at once. A wait for
+  // both lets the first one go.
   static int wait(ptl_handle_ct_t counter, ptl_size_t count, ptl_ct_event_t* seen) {
     asked.push_back(count);
     if (asked.size() == 1)

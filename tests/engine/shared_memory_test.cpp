@@ -1,4 +1,4 @@
-// client::SharedMemory: what one process makes another joins by its number; no name is left, however it ends.
+// client::SharedMemory: memory that one process makes is joined by its number; no name is left, however a process ends.
 #include "engine/client/shared_memory.hpp"
 
 #include <gtest/gtest.h>
@@ -24,7 +24,7 @@ size_t names() {
   return found;
 }
 
-// What `act` returns in a process of its own.
+// Returns what `act` returns in a process of its own.
 template <class Act>
 int in_child(Act&& act) {
   const pid_t child = fork();

@@ -1,4 +1,4 @@
-// What two threads share: handles, event queues, the command queue, counters.
+// Objects that two threads share: handles, event queues, the command queue, counters.
 #include <gtest/gtest.h>
 
 #include <atomic>

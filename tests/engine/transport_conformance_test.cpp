@@ -1,4 +1,4 @@
-// transport_conformance_test.cpp: what engine/transport/transport.hpp promises, asked of each transport alike.
+// transport_conformance_test.cpp: the promises of engine/transport/transport.hpp, asked of each transport alike.
 //
 // The suite takes the transports from the table (engine/transport/table.hpp), each with its variants.
 #include <gtest/gtest.h>
@@ -165,7 +165,7 @@ TEST_P(TransportConformance, MessagesKeptBackArriveAfterAFlushInOneOrderWithThos
     (*pair_)[0].state.bundling = next / 7 % 4 != 0;
     const bool waits = next == kMessages || try_send(0, next, payload(next)) != Sent::done;
     if (!waits) ++next;
-    if (next % 100 == 0 || waits) flush();  // nobody makes room for what has not left
+    if (next % 100 == 0 || waits) flush();  // the receiver makes no room for messages that have not left
     if (next % 10 == 0 || waits) pump();
     for (; !arrivals.empty(); arrivals.pop_front(), ++seen) {
       ASSERT_EQ(arrivals.front().header.match_bits, seen);
@@ -219,7 +219,7 @@ TEST_P(TransportConformance, ASenderIsToldAgainWhileTheReceiverDoesNotPollAndNot
   await_arrivals(1, 1);
   const std::vector<std::byte> payload = pattern(eager(0), 5);
   uint64_t number = 1;
-  // Whatever lies between the two fills up; then `again` stays the answer however often the sender polls.
+  // Buffers between the two fill up; then `again` stays the answer however often the sender polls.
   for (int refused = 0; refused < 2000;) {
     const Sent sent = try_send(0, number, payload);
     ASSERT_NE(sent, Sent::failed);
@@ -292,7 +292,7 @@ TEST_P(TransportConformance, ASleeperIsWokenByItsDescriptor) {
   other.join();
 }
 
-// Else whoever sleeps on it is awake all the time. Waits for ever where that is so.
+// A descriptor that stays readable would keep its thread awake. Waits for ever where that is so.
 TEST_P(TransportConformance, ItsDescriptorIsNotReadableOnceAllThatCameIsTaken) {
   if ((*pair_)[0].wait_fd() < 0) GTEST_SKIP() << "rung by the doorbell, or polled";
   for (uint64_t i = 0; i < 10; ++i)
@@ -323,7 +323,7 @@ TEST_P(TransportConformance, ASleepingSenderThatWasHeldBackIsWokenWhenTheReceive
   const std::vector<std::byte> payload = pattern(eager(0), 3);
   for (uint64_t number = 0; number < kMessages; ++number)
     while (try_send(0, number, payload) == Sent::again) sleep_unless_busy(0);
-  while (pair_->sinks[0].arrivals.empty()) sleep_unless_busy(0);  // what was sent leaves only while its sender polls
+  while (pair_->sinks[0].arrivals.empty()) sleep_unless_busy(0);  // messages leave only while their sender polls
   receiver.join();
   for (uint64_t i = 0; i < kMessages; ++i) ASSERT_EQ(pair_->sinks[1].arrivals[i].header.match_bits, i);
 }
@@ -425,7 +425,7 @@ TEST_P(TransportConformance, SendsToAPeerThatIsLostMeanwhileDoNotHang) {
   send(0, 1, {});
   await_arrivals(1, 1);
   const std::vector<std::byte> payload = pattern(eager(0), 5);
-  for (int refused = 0; refused < 100; ++refused) {  // until what lies between the two is full
+  for (int refused = 0; refused < 100; ++refused) {  // until the buffers between the two are full
     while (try_send(0, 2, payload) == Sent::done) refused = 0;
     (*pair_)[0].poll(16);
   }

@@ -1,4 +1,4 @@
-// transport_pair.hpp: what the conformance suite needs of a transport: two ends in one process, and what arrived there.
+// transport_pair.hpp: two ends of a transport in one process, for the conformance suite, and a record of what arrived there.
 //
 // Thread: one, except where a test says otherwise.
 #pragma once

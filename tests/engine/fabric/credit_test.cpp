@@ -1,4 +1,4 @@
-// What senders may have on their way to one receiver, over links that deliver late. The arithmetic alone, without a provider.
+// How much senders may have on their way to one receiver, over links that deliver late. The arithmetic alone, without a provider.
 #include "engine/transport/fabric/credit.hpp"
 
 #include <gtest/gtest.h>
@@ -35,7 +35,7 @@ struct Sender {
     pending.push_back(cost);
     return true;
   }
-  // The oldest total arrives.
+  // Takes in the oldest total on its way.
   bool hear() {
     const bool valid = credit.granted(told.front());
     told.pop_front();
@@ -46,7 +46,7 @@ struct Sender {
 struct Receiver {
   CreditPool credit_pool;
   uint64_t most;
-  bool answers = false;  // something goes there now, and a grant may go along
+  bool answers = false;  // a message goes there now, and a grant may go along
 
   bool take(Sender& from) {
     const bool fits = credit_pool.take(from.grant, from.pending.front());
@@ -119,7 +119,7 @@ TEST(FabricCredit, WhatIsUnderWayStaysBelowTheSumAndOneMessageFromEachAndNobodyW
     }
     EXPECT_LE(highest, most + senders.size() * kOneMessage);
     EXPECT_GT(sent, 10'000u);
-    // Whatever is under way once: then everybody may send a message of any length again.
+    // All that is pending arrives, so that each sender may send a message of any length again.
     for (Sender& sender : senders) {
       while (!sender.pending.empty()) ASSERT_TRUE(receiver.take(sender));
       while (!sender.told.empty()) ASSERT_TRUE(sender.hear());

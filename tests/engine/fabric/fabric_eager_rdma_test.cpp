@@ -1,5 +1,4 @@
-// fabric_eager_rdma_test.cpp: puts that travel whole over tcp (eager_rdma.cpp), from a peer that says the header, and then not what it
-// should.
+// fabric_eager_rdma_test.cpp: puts by eager RDMA over tcp (eager_rdma.cpp), from a peer that sends the header, and then not what it should.
 #include <gtest/gtest.h>
 #include <netinet/in.h>
 #include <poll.h>
@@ -28,7 +27,8 @@ constexpr uint64_t kBits = 7;
 
 FabricOptions over_tcp() { return {"tcp", "127.0.0.1", 0, kUid}; }
 
-// A process that speaks to a transport by hand: its guard and its endpoint are those of any other, what it sends is a test's choice.
+// A process that speaks to a transport by hand: its connections and its endpoint are those of any other, and the test chooses what it
+// sends.
 class ByHand final : public fabric::ConnectionClient {
  public:
   // `pump` steps the other one. `called`: the other one calls at the same time.
@@ -53,13 +53,12 @@ class ByHand final : public fabric::ConnectionClient {
     connections_->introduce_as(hello);
   }
   void open() { say(prefix(fabric::kProbeMagic)); }
-  // Whoever of the two has the smaller address.
+  // Opens the way, from the side with the smaller address.
   void meet() {
     if (self_.pid < link_.process.pid) open();
     else until([this] { return heard_of_ > 0; });
   }
-  // One that knows from `acquaintance` where the other one is to be found, and which number it has there, and answers no call before
-  // answer().
+  // A process that knows from `acquaintance` where the other one is and its own number there, and answers no call before answer().
   ByHand(const ByHand& acquaintance, uint32_t slot, std::function<void()> pump) : pump_(std::move(pump)), answers_(false), slot_(slot) {
     fi_recv(endpoint_.ep.get(), heard_[0], sizeof heard_[0], nullptr, FI_ADDR_UNSPEC, heard_[0]);
     greet();
@@ -87,12 +86,12 @@ class ByHand final : public fabric::ConnectionClient {
     fabric::encode(prefix(fabric::kMessageMagic), header, {}, bytes);
     say(bytes, fabric::encoded_size(header));
   }
-  // Has the other one offer a place for data: it hears of a put whose data could have come with it.
+  // Makes the other one offer a place for data, by the header of a put whose data could have come with it.
   void be_offered() {
     say_header(wire::kBulk | wire::kNoRegion, 0);
     until([this] { return offer_.prefix.magic == fabric::kOfferMagic; });
   }
-  // Writes to the place that was offered, and waits until it has gone.
+  // Writes to the place that was offered, and waits until the data have gone.
   void write(size_t size) {
     const std::vector<std::byte> data(size, std::byte{0x5a});
     gone_ = false;
@@ -103,17 +102,17 @@ class ByHand final : public fabric::ConnectionClient {
     until([this] { return gone_; });
   }
   void next_place() { ++place_; }
-  // How many messages have come by now.
+  // Returns the number of messages that have come by now.
   size_t listen() {
     for (fi_cq_data_entry entry{}; fi_cq_read(endpoint_.cq.get(), &entry, 1) == 1;) take(entry);
     return heard_of_;
   }
-  // The last of them, once more than `before` have come.
+  // Returns the last message, once more than `before` have come.
   std::span<const std::byte> hear(size_t before) {
     until([&] { return heard_of_ > before; });
     return last_;
   }
-  // The kernel tells the other one of the end, and the endpoint still stands.
+  // Ends the connection, so that the kernel tells the other one, and keeps the endpoint.
   void hang_up() { connections_.reset(); }
 
  private:
@@ -134,7 +133,7 @@ class ByHand final : public fabric::ConnectionClient {
       pump_();
     }
   }
-  // An offer may travel together with other messages, of which nothing is of interest here.
+  // Takes an offer, which may travel together with other messages; those are dropped.
   void take(const fi_cq_data_entry& entry) {
     gone_ = gone_ || entry.op_context == &gone_;
     if (entry.op_context == nullptr || entry.op_context == &gone_) return;
@@ -162,7 +161,7 @@ class ByHand final : public fabric::ConnectionClient {
   std::byte heard_[8][fabric::room_for(fabric::kEager)];
 };
 
-// A transport that hears from one by hand, and from another process like itself.
+// A transport that hears from a process by hand, and from another one like itself.
 class FabricWholeByHand : public testing::Test {
  protected:
   void SetUp() override {
@@ -176,7 +175,7 @@ class FabricWholeByHand : public testing::Test {
   void settle() {
     for (int i = 0; i < 1000; ++i) receiver_->poll(16);
   }
-  // Sleeps on the descriptor, as an engine does: what ends must wake it.
+  // Sleeps on the descriptor, as an engine does: the end must wake it.
   void until_lost() {
     while (sink_.losses.empty())
       if (receiver_->poll(16) == 0 && receiver_->idle()) {
@@ -186,7 +185,7 @@ class FabricWholeByHand : public testing::Test {
     EXPECT_EQ(sink_.losses, std::vector<Link*>{link_});
     EXPECT_TRUE(sink_.arrivals.empty());
   }
-  // Somebody else's put travels whole, there and in what place may have been used before.
+  // Checks that another peer's put is served, by a place that may have been used before.
   void expect_others_are_served() {
     Recorder sink;
     auto other = std::make_unique<FabricTransport>(sink, over_tcp());
@@ -285,7 +284,7 @@ TEST_F(FabricWholeByHand, AReceiverMayEndWhileDataAreOnTheirWay) {
   EXPECT_TRUE(sink_.arrivals.empty());
 }
 
-// Two ways that are opened at once would cross: who has the larger address leaves it to the other, whoever has called.
+// Two ways that are opened at once would cross: the process with the larger address leaves it to the other, whichever has called.
 TEST(FabricBothByHand, TheSmallerAddressOpensTheWay) {
   bool both = false;
   for (bool seen[2][2] = {}; !seen[0][0] || !seen[0][1] || !seen[1][0] || !seen[1][1]; both = !both) {
@@ -317,7 +316,7 @@ TEST(FabricBothByHand, TheSmallerAddressOpensTheWay) {
   }
 }
 
-// The fabric may be faster than the connection of the Hellos: who has opened the way is heard before it is read, and says nothing again.
+// The fabric may be faster than the connection of the Hellos: a message that opened the way may come before its sender's Hello is read.
 TEST(FabricBothByHand, AWayThatWasOpenedBeforeTheHelloWasReadIsOpen) {
   for (bool smaller = false; !smaller;) {
     Recorder sink;

@@ -233,7 +233,7 @@ TEST_P(FabricOf, AProcessWithTheAddressOfADeadOneIsANewLink) {
   while (second_sink.arrivals.empty()) second->poll(16), server->poll(16);
 }
 
-// Two ends, of which the first sends puts that travel whole and others.
+// Two ends, of which the first sends puts by eager RDMA and others.
 class FabricWhole {
  public:
   FabricWhole(std::unique_ptr<FabricTransport> from, std::unique_ptr<FabricTransport> to, Recorder& sink)
@@ -254,7 +254,7 @@ class FabricWhole {
     header.rlength = size;
     return sender->send(*link_, header, {pieces, 2});
   }
-  // The header of a put whose data could have come with it.
+  // Sends the header of a put whose data could have come with it.
   Sent announce(size_t size) {
     wire::Header header = put(~0ull, 0);
     header.flags = wire::kBulk | wire::kNoRegion;
@@ -266,12 +266,12 @@ class FabricWhole {
   void ask_for_a_place(size_t size) {
     while (announce(size) == Sent::again) pump();
   }
-  // The first put, which goes as soon as there is a place.
+  // Sends the first put, which goes as soon as there is a place.
   void send_first(size_t size) {
     ask_for_a_place(size);
     while (send(0, size) != Sent::done) pump();
   }
-  // What has arrived, in its order; the announcements are not counted.
+  // Checks all that has arrived, in its order; the announcements are not counted.
   void expect(uint64_t& number, const std::vector<size_t>& sizes) {
     for (; !sink_.arrivals.empty(); sink_.arrivals.pop_front()) {
       const Recorder::Arrival& arrival = sink_.arrivals.front();
@@ -315,8 +315,8 @@ TEST_P(FabricOf, PutsThatTravelWholeKeepTheirOrderAndTheirBytes) {
   EXPECT_EQ(ends.receiver->malformed(), 0u);
 }
 
-// The word that it is there would stand behind all that the peer sends, and wake this process once more; what is sent next stands behind
-// the data.
+// The peer's word that data are there would stand behind all that the peer sends, and wake this process once more. Messages sent next stand
+// behind the data.
 TEST_P(FabricOf, AShortPushInAStreamEndsWithoutAWordOfThePeer) {
   Recorder sinks[2];
   FabricWhole ends(open(sinks[0]), open(sinks[1]), sinks[1]);
@@ -339,7 +339,7 @@ TEST_P(FabricOf, AShortPushInAStreamEndsWithoutAWordOfThePeer) {
   ends.receiver->withdraw(exposed);
 }
 
-// Runs `body` with two ends of which the first has sent one put that travels whole, of the longest and of a shorter one.
+// Runs `body` with two ends of which the first has sent one put by eager RDMA, of the longest and of a shorter one.
 template <class Open, class Body>
 void with_first_whole(Open&& open, Body&& body) {
   for (const size_t size : {fabric::kEagerRdmaMost, size_t{20'000}}) {
@@ -372,7 +372,7 @@ TEST_P(FabricOf, AnEndInTheMidstOfPutsThatTravelWholeIsToldAfterThem) {
                      uint64_t seen = 0;
                      for (; seen == 0; ends.expect(seen, sizes)) ends.pump();
                      while (ends.send(sizes.size(), size) == Sent::done) sizes.push_back(size);
-                     ends.sender.reset();  // lets what was sent leave, as far as sockets take it
+                     ends.sender.reset();  // the destructor lets messages leave, as far as sockets take them
                      while (sink.losses.empty()) ends.receiver->poll(16);
                      ends.expect(seen, sizes);
                      EXPECT_GT(seen, 1u);
@@ -452,7 +452,7 @@ TEST_P(FabricOf, StrangersAtThePortDoNoHarm) {
                                     std::string(reinterpret_cast<const char*>(&hello), sizeof hello)};
   hello.name_size = 5;  // but of no protocol of ours
   words.emplace_back(reinterpret_cast<const char*>(&hello), sizeof hello);
-  hello.nid += 1;  // not from where it comes
+  hello.nid += 1;  // of another host than it comes from
   words.emplace_back(reinterpret_cast<const char*>(&hello), sizeof hello);
   std::vector<int> strangers;
   for (const std::string& word : words) {
