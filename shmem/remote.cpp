@@ -43,9 +43,7 @@ bool throttled() { return __atomic_load_n(interface.throttled, __ATOMIC_RELAXED)
 
 void expose(Segment segment, void* start, size_t size) {
   check(PtlPTAlloc(interface.ni, 0, PTL_EQ_NONE, PTL_PT_ANY, &interface.index[segment]), "PtlPTAlloc");
-  ptl_me_t entry;
-  check(client::expose(interface.ni, start, size, 0, entry), "PtlGetUid");
-  check(interface.entry[segment].append(interface.ni, interface.index[segment], entry), "PtlLEAppend");
+  check(client::expose(interface.ni, interface.index[segment], start, size, 0, interface.entry[segment]), "PtlLEAppend");
 }
 
 // Until all is complete; the end of the job if something has failed.

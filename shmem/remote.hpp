@@ -51,13 +51,6 @@ class Channel {
   // `cond`: of PTL_CSWAP.
   void fetch(int pe, Place to, ptl_op_t op, const void* operand, void* result, size_t size, const void* cond = nullptr);
   void fetch_nbi(int pe, Place to, ptl_op_t op, const void* operand, void* result, size_t size, const void* cond = nullptr);
-  // SWAP, or with `cond` CSWAP.
-  void swap(int pe, Place to, const void* value, const void* cond, void* result, size_t size) {
-    fetch(pe, to, cond ? PTL_CSWAP : PTL_SWAP, value, result, size, cond);
-  }
-  void swap_nbi(int pe, Place to, const void* value, const void* cond, void* result, size_t size) {
-    fetch_nbi(pe, to, cond ? PTL_CSWAP : PTL_SWAP, value, result, size, cond);
-  }
   void set(int pe, Place to, const void* value, size_t size);
 
   // All operations so far are complete at their targets, and their results here.

@@ -12,12 +12,9 @@ template <auto kFar>
   const Target target = target_of(function, context, pe);
   if (size == 0) return;
   const Place place = locate(function, dest, size, pe);
-  if (target.peer.on_node()) [[likely]] {
-    copy_run(target.peer.at<void>(place), source, size);
-    stored(target.peer, place, size);
-  } else {
-    (target.channel.*kFar)(target.pe, place, source, size);
-  }
+  at_memory<true>(
+      target.peer, place, size, [&](void* there) { copy_run(there, source, size); },
+      [&] { (target.channel.*kFar)(target.pe, place, source, size); });
 }
 
 template <auto kFar>
@@ -25,9 +22,9 @@ template <auto kFar>
   const Target target = target_of(function, context, pe);
   if (size == 0) return;
   const Place place = locate(function, source, size, pe);
-  if (target.peer.on_node()) [[likely]]
-    copy_run(dest, target.peer.at<const void>(place), size);
-  else (target.channel.*kFar)(target.pe, place, dest, size);
+  at_memory<false>(
+      target.peer, place, size, [&](const void* there) { copy_run(dest, there, size); },
+      [&] { (target.channel.*kFar)(target.pe, place, dest, size); });
 }
 
 }  // namespace

@@ -12,6 +12,17 @@
 
 namespace portunus::shmem {
 
+// Calls near(pointer) where this PE reaches the memory by one, and rings afterwards if it was stored to; else far().
+template <bool kStores, class Near, class Far>
+[[gnu::always_inline]] inline void at_memory(const Peer& peer, const Place& place, size_t size, Near&& near, Far&& far) {
+  if (peer.on_node()) [[likely]] {
+    near(peer.at<void>(place));
+    if constexpr (kStores) stored(peer, place, size);
+  } else {
+    far();
+  }
+}
+
 void put_bytes(const char* function, shmem_ctx_t context, void* dest, const void* source, size_t size, int pe);
 void put_bytes_nbi(const char* function, shmem_ctx_t context, void* dest, const void* source, size_t size, int pe);
 void get_bytes(const char* function, shmem_ctx_t context, void* dest, const void* source, size_t size, int pe);

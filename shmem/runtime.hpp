@@ -125,16 +125,6 @@ inline void stored(const Peer& peer, const Place& place, size_t size) {
     ring(peer, watched, place, size);
 }
 
-// The same at the end of a scope, unless nothing was stored.
-struct Storing {
-  const Peer& peer;
-  Place place;
-  size_t size;
-  ~Storing() {
-    if (size != 0) stored(peer, place, size);
-  }
-};
-
 // Waits until ready() is true, which depends on the watched memory of this PE alone. The engine is stepped meanwhile. Who waits long
 // sleeps, until somebody stores there by a call; plain stores by shmem_ptr are seen a little later. `whom`: the PEs that may make it
 // true, null for all: the death of one ends the job, with a sentence that begins with `what`.

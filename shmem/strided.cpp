@@ -70,28 +70,28 @@ void put_strided(const char* function, shmem_ctx_t context, void* dest, const vo
   const Place place = locate(function, dest, size, pe);
   extent(function, shape, shape.sst);
   const size_t bytes = shape.block * shape.element;
-  if (target.peer.on_node()) {
-    copy_blocks(sides_of(target.peer.at<void>(place), source, shape), bytes);
-    stored(target.peer, place, size);
-    return;
-  }
-  const Sides sides = sides_of(nullptr, source, shape);
-  target.channel.put_blocks(target.pe, place, sides.to_step, sides.from, sides.from_step, bytes, shape.blocks);
+  at_memory<true>(
+      target.peer, place, size, [&](void* there) { copy_blocks(sides_of(there, source, shape), bytes); },
+      [&] {
+        const Sides sides = sides_of(nullptr, source, shape);
+        target.channel.put_blocks(target.pe, place, sides.to_step, sides.from, sides.from_step, bytes, shape.blocks);
+      });
 }
 
 void get_strided(const char* function, shmem_ctx_t context, void* dest, const void* source, const Strided& shape, int pe) {
   const Target target = target_of(function, context, pe);
   if (shape.blocks == 0 || shape.block == 0) return;
   check_alignment(function, source, shape.element, pe);
-  const Place place = locate(function, source, extent(function, shape, shape.sst), pe);
+  const size_t size = extent(function, shape, shape.sst);
+  const Place place = locate(function, source, size, pe);
   extent(function, shape, shape.dst);
   const size_t bytes = shape.block * shape.element;
-  if (target.peer.on_node()) {
-    copy_blocks(sides_of(dest, target.peer.at<const void>(place), shape), bytes);
-    return;
-  }
-  const Sides sides = sides_of(dest, nullptr, shape);
-  target.channel.get_blocks(target.pe, place, sides.from_step, dest, sides.to_step, bytes, shape.blocks);
+  at_memory<false>(
+      target.peer, place, size, [&](const void* there) { copy_blocks(sides_of(dest, there, shape), bytes); },
+      [&] {
+        const Sides sides = sides_of(dest, nullptr, shape);
+        target.channel.get_blocks(target.pe, place, sides.from_step, dest, sides.to_step, bytes, shape.blocks);
+      });
 }
 
 }  // namespace portunus::shmem

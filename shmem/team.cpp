@@ -13,6 +13,7 @@
 #include "shmem/context.hpp"
 #include "shmem/define.hpp"
 #include "shmem/memory/shared.hpp"
+#include "shmem/rma.hpp"
 #include "shmem/sync.hpp"
 
 namespace portunus::shmem {
@@ -38,12 +39,11 @@ bool all_on_node(const Members& members) {
 uint64_t change_word(size_t offset, ptl_op_t op, uint64_t operand) {
   const Place place{kHeap, runtime.segment[kHeap].size + offset};
   const Peer& keeper = peer("a split or the end of a team", 0);
-  if (!keeper.on_node()) {
-    uint64_t old;
-    default_channel.fetch(0, place, op, &operand, &old, sizeof old);
-    return old;
-  }
-  return client::change(std::atomic_ref(*keeper.at<uint64_t>(place)), op, operand);
+  uint64_t old;
+  at_memory<false>(
+      keeper, place, sizeof old, [&](void* word) { old = client::change(std::atomic_ref(*static_cast<uint64_t*>(word)), op, operand); },
+      [&] { default_channel.fetch(0, place, op, &operand, &old, sizeof old); });
+  return old;
 }
 
 size_t word_of(unsigned id) { return offsetof(Shared, team_ids) + id / 64 * sizeof(uint64_t); }

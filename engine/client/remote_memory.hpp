@@ -1,8 +1,9 @@
 // remote_memory.hpp: memory of other processes: by a pointer where this process maps it, elsewhere by operations of Portals.
 //
-//   expose         this process's memory as an entry that others aim at
-//   RemoteAddress  what an operation aims at
-//   change, ring   an atomic by a pointer, and waking who waits for it
+//   expose         this process's memory as an entry that operations of others aim at
+//   RemoteAddress  the target of an operation
+//   RemoteMemory   the same, or a pointer where this process maps it
+//   change, ring   an atomic by a pointer, and waking the threads that wait for it
 //   Operations     puts, gets and atomics, counted when they are complete; quiet() waits for all of them
 //   SignalledPuts  puts, and an atomic on a word of their target when all have arrived: the engines do it, nobody waits
 //
@@ -16,15 +17,18 @@
 #include <algorithm>
 #include <atomic>
 #include <cstdint>
+#include <type_traits>
 
 #include "engine/client/objects.hpp"
 
 namespace portunus::client {
 
-// Memory of this process that all processes of its user may put to and get from, without an event.
-inline int expose(ptl_handle_ni_t ni, void* start, ptl_size_t bytes, ptl_match_bits_t bits, ptl_me_t& entry) {
-  entry = entry_of(start, bytes, PTL_ME_OP_PUT | PTL_ME_OP_GET | kQuiet | PTL_ME_EVENT_SUCCESS_DISABLE, bits);
-  return PtlGetUid(ni, &entry.uid);
+// Exposes memory of this process, which all processes of its user may put to and get from without an event, by a MatchEntry or ListEntry.
+template <class Entry>
+int expose(ptl_handle_ni_t ni, ptl_pt_index_t index, void* start, ptl_size_t bytes, ptl_match_bits_t bits, Entry& exposed) {
+  ptl_me_t entry = entry_of(start, bytes, PTL_ME_OP_PUT | PTL_ME_OP_GET | kQuiet | PTL_ME_EVENT_SUCCESS_DISABLE, bits);
+  const int code = PtlGetUid(ni, &entry.uid);
+  return code == PTL_OK ? exposed.append(ni, index, entry) : code;
 }
 
 // Match bits mean nothing where entries have none.
@@ -37,16 +41,28 @@ struct RemoteAddress {
   RemoteAddress operator+(ptl_size_t more) const { return {process, index, bits, offset + more}; }
 };
 
-// word = word op operand, and what it was: a sum, a pattern of bits, or PTL_SWAP.
+// A place in a process's memory: `mapped` is where this process maps it, if it does.
+struct RemoteMemory {
+  std::byte* mapped;
+  RemoteAddress address;
+};
+
+// Sets word = word op operand, and returns its old value: a sum, a pattern of bits, PTL_SWAP, or PTL_CSWAP where it is `*expected`.
 template <class T>
-[[gnu::always_inline]] inline T change(std::atomic_ref<T> word, ptl_op_t op, T operand) {
-  switch (op) {
-    case PTL_SUM: return word.fetch_add(operand);
-    case PTL_BOR: return word.fetch_or(operand);
-    case PTL_BAND: return word.fetch_and(operand);
-    case PTL_BXOR: return word.fetch_xor(operand);
-    default: return word.exchange(operand);
-  }
+[[gnu::always_inline]] inline T change(std::atomic_ref<T> word, ptl_op_t op, T operand, const T* expected = nullptr) {
+  if constexpr (std::is_integral_v<T>) switch (op) {
+      case PTL_SUM: return word.fetch_add(operand);
+      case PTL_BOR: return word.fetch_or(operand);
+      case PTL_BAND: return word.fetch_and(operand);
+      case PTL_BXOR: return word.fetch_xor(operand);
+      case PTL_CSWAP: {
+        T old = *expected;
+        word.compare_exchange_strong(old, operand);
+        return old;
+      }
+      default: break;
+    }
+  return word.exchange(operand);
 }
 
 // The bits of memory for which threads of a process sleep, read after a store to its memory.
@@ -91,6 +107,19 @@ inline int fetch(const By& by, const RemoteAddress& at, ptl_op_t op, ptl_datatyp
              : PtlFetchAtomic(by.memory, to, operand.memory, from, bytes, at.process, at.index, at.bits, at.offset, by.told, 0, op, type);
 }
 
+// Calls message(offset, length) for parts of at most `most` bytes until one fails; no bytes are a message, too.
+template <class Message>
+int in_messages(ptl_size_t bytes, ptl_size_t most, Message&& message) {
+  ptl_size_t done = 0;
+  int code;
+  do {
+    const ptl_size_t part = std::min(bytes - done, most);
+    code = message(done, part);
+    done += part;
+  } while (code == PTL_OK && done < bytes);
+  return code;
+}
+
 class Operations {
  public:
   static constexpr unsigned kCounted = PTL_MD_EVENT_CT_ACK | PTL_MD_EVENT_CT_REPLY;
@@ -127,21 +156,29 @@ class Operations {
       PtlCTInc(counter_, {1, 0});  // in its place
     return code;
   }
-  // In messages of at most `most` bytes; nothing is a message, too.
+  // In messages of at most `most` bytes.
   int put(const By& by, const RemoteAddress& to, const void* from, ptl_size_t bytes, ptl_size_t most = PTL_SIZE_MAX) {
     return in_messages(bytes, most, [&](ptl_size_t done, ptl_size_t part) {
-      return client::put(by, to + done, static_cast<const char*>(from) + done, part);
+      return one([&] { return client::put(by, to + done, static_cast<const char*>(from) + done, part); });
     });
   }
   int get(const By& by, const RemoteAddress& from, void* to, ptl_size_t bytes, ptl_size_t most = PTL_SIZE_MAX) {
-    return in_messages(bytes, most,
-                       [&](ptl_size_t done, ptl_size_t part) { return client::get(by, from + done, static_cast<char*>(to) + done, part); });
+    return in_messages(bytes, most, [&](ptl_size_t done, ptl_size_t part) {
+      return one([&] { return client::get(by, from + done, static_cast<char*>(to) + done, part); });
+    });
   }
   int update(const By& by, const RemoteAddress& at, ptl_op_t op, ptl_datatype_t type, const void* operand, ptl_size_t bytes) {
     return one([&] { return client::update(by, at, op, type, operand, bytes); });
   }
   int fetch(const By& by, const RemoteAddress& at, ptl_op_t op, ptl_datatype_t type, const Operand& operand, void* old, ptl_size_t bytes) {
     return one([&] { return client::fetch(by, at, op, type, operand, old, bytes); });
+  }
+  // Changes data at once where they are mapped, else by an operation; their old values go to `old` unless it is null.
+  int atomic(const By& by, const RemoteMemory& at, ptl_op_t op, ptl_datatype_t type, const void* operand, void* old, ptl_size_t bytes,
+             const void* expected = nullptr) {
+    if (at.mapped) return PtlxNodeAtomic(op, type, at.mapped, operand, bytes, old, expected);
+    return old ? fetch(by, at.address, op, type, {by.memory, operand, expected}, old, bytes)
+               : update(by, at.address, op, type, operand, bytes);
   }
 
   [[nodiscard]] uint64_t issued() const { return issued_.load(std::memory_order_relaxed); }
@@ -179,18 +216,6 @@ class Operations {
   }
 
  private:
-  template <class Message>
-  int in_messages(ptl_size_t bytes, ptl_size_t most, Message&& message) {
-    ptl_size_t done = 0;
-    int code;
-    do {
-      const ptl_size_t part = std::min(bytes - done, most);
-      code = one([&] { return message(done, part); });
-      done += part;
-    } while (code == PTL_OK && done < bytes);
-    return code;
-  }
-
   ptl_handle_ni_t ni_ = PTL_INVALID_HANDLE;
   std::atomic<uint64_t> issued_{0};
   Counter counter_;

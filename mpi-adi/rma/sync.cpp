@@ -23,19 +23,18 @@ int check_rank(const char* function, const Window& window, int rank) {
   return raise(function, window, MPI_ERR_RANK, "there is no rank %d among %zu", rank, window.members.size());
 }
 
-// Adds to the lock word, or sets it if it is 0; window.old is its old value.
-int change_lock(const char* function, Window& window, int rank, int64_t value, bool only_free) {
-  window.change = value;
-  return change_control(function, window, rank, &Control::lock, only_free ? PTL_CSWAP : PTL_SUM, window.change, window.old);
+// Adds to the lock word, or sets it if it is 0; `old` is its old value.
+int change_lock(const char* function, Window& window, int rank, int64_t value, bool only_free, int64_t& old) {
+  return change_control(function, window, rank, &Control::lock, only_free ? PTL_CSWAP : PTL_SUM, value, old);
 }
 
 int take_lock(const char* function, Window& window, int rank, int type) {
   const bool exclusive = type == MPI_LOCK_EXCLUSIVE;
-  for (;;) {
-    if (int error = change_lock(function, window, rank, exclusive ? kExclusive : 1, exclusive)) return error;
-    if (exclusive ? window.old == 0 : window.old < kExclusive / 2) break;
+  for (int64_t old;;) {
+    if (int error = change_lock(function, window, rank, exclusive ? kExclusive : 1, exclusive, old)) return error;
+    if (exclusive ? old == 0 : old < kExclusive / 2) break;
     if (!exclusive)
-      if (int error = change_lock(function, window, rank, -1, false)) return error;
+      if (int error = change_lock(function, window, rank, -1, false, old)) return error;
     client::step();
   }
   return MPI_SUCCESS;
@@ -46,7 +45,8 @@ int release_lock(const char* function, Window& window, int rank) {
   const int type = held;
   held = 0;
   if (type < 0) return MPI_SUCCESS;
-  return change_lock(function, window, rank, type == MPI_LOCK_EXCLUSIVE ? -kExclusive : -1, false);
+  int64_t old;
+  return change_lock(function, window, rank, type == MPI_LOCK_EXCLUSIVE ? -kExclusive : -1, false, old);
 }
 
 // Tells whether this rank has another epoch of accesses, besides locks.
@@ -108,26 +108,29 @@ int flush(const char* function, Window& window) {
   return result == PTL_OK ? MPI_SUCCESS : raise(function, window, MPI_ERR_OTHER, "the network failed (error %d)", result);
 }
 
-int change_control(const char* function, Window& window, int rank, int64_t Control::*word, ptl_op_t op, const int64_t& value,
-                   int64_t& old) {
+int change_control(const char* function, Window& window, int rank, int64_t Control::*word, ptl_op_t op, int64_t value, int64_t& old) {
   const Member& member = window.members[static_cast<size_t>(rank)];
-  old = 0;
   if (member.control) {
     if (!device::reachable(member.job_rank))
       return raise(function, window, MPI_ERR_PROC_ABORTED, "rank %d has ended, or cannot be reached", rank);
-    const std::atomic_ref here(member.control->*word);
-    if (op == PTL_CSWAP) here.compare_exchange_strong(old, value);
-    else old = client::change(here, op, value);
+    const int64_t nobody = 0;
+    old = client::change(std::atomic_ref(member.control->*word), op, value, &nobody);
     return MPI_SUCCESS;
   }
-  const int64_t nobody = 0;
+  std::list<ControlChange> here;
+  ControlChange& change = here.emplace_back(ControlChange{value});
   const client::By by = window.operations.own();
   const client::RemoteAddress there{device::process(member.job_rank), kWindowPortal, match_bits(window.number, Place::control),
                                     word == &Control::lock ? offsetof(Control, lock) : offsetof(Control, accumulate)};
-  const int result =
-      window.operations.fetch(by, there, op, PTL_INT64_T, {by.memory, &value, op == PTL_CSWAP ? &nobody : nullptr}, &old, sizeof old);
+  const client::Operand operand{by.memory, &change.value, op == PTL_CSWAP ? &change.nobody : nullptr};
+  const int result = window.operations.fetch(by, there, op, PTL_INT64_T, operand, &change.old, sizeof old);
   if (result != PTL_OK) return raise(function, window, MPI_ERR_OTHER, "the network failed (error %d)", result);
-  return flush(function, window);
+  const int error = flush(function, window);
+  old = change.old;
+  if (error == MPI_SUCCESS) return MPI_SUCCESS;
+  const std::lock_guard lock(window.unanswered_mutex);
+  window.unanswered.splice(window.unanswered.end(), here);
+  return error;
 }
 
 }  // namespace portunus::mpi::rma

@@ -27,6 +27,10 @@ std::byte* place(const void* base, int64_t offset) {
   return reinterpret_cast<std::byte*>(device::offset_of(base) + static_cast<ptl_size_t>(offset));
 }
 std::byte* mapped(const Access& access, int64_t offset) { return access.member->mapped + access.displacement + offset; }
+// `maps`: by the pointer that this process has.
+client::RemoteMemory memory(const Access& access, int64_t offset, bool maps) {
+  return {maps ? mapped(access, offset) : nullptr, remote(access, offset)};
+}
 
 // Waits for long accumulates that are pending on some of these bytes of the target.
 int keep_order(const char* function, const Access& access, int rank, int64_t begin, int64_t end) {
@@ -57,7 +61,21 @@ int64_t dense_on_node(const Buffer& origin, const Buffer& target, const Access& 
   return here < 0 || there < 0 ? -1 : std::min(here, there);
 }
 
-// Between the origin's memory and the target's: a put or a get.
+// Copies bytes between this process and the target where it is mapped; else puts or gets them.
+template <bool kPut>
+int move_run(const Access& access, std::byte* here, int64_t there, int64_t bytes) {
+  const auto length = static_cast<ptl_size_t>(bytes);
+  if (access.member->mapped) {
+    std::byte* const at = mapped(access, there);
+    move_mapped(kPut ? at : here, kPut ? here : at, length);
+    return PTL_OK;
+  }
+  client::Operations& operations = access.window->operations;
+  const client::By by = ticket(access);
+  return used(by, kPut ? operations.put(by, remote(access, there), here, length) : operations.get(by, remote(access, there), here, length));
+}
+
+// Puts to, or gets from, the target as the datatypes of both sides say.
 template <bool kPut>
 [[gnu::always_inline]] inline int move(const char* function, const Buffer& origin, int rank, MPI_Aint displacement, const Buffer& target,
                                        MPI_Win win, Access& access) {
@@ -65,25 +83,16 @@ template <bool kPut>
   if (int error = check_origin(function, *access.window, origin)) return error;
   if (!access.member) return MPI_SUCCESS;
   if (int error = check_address(function, *access.window, "origin", origin)) return error;
-  const auto here_and_there = [&](std::byte* here, std::byte* there, int64_t bytes) {
-    move_mapped(kPut ? there : here, kPut ? here : there, static_cast<size_t>(bytes));
-  };
   if (const int64_t bytes = dense_on_node(origin, target, access); bytes >= 0) [[likely]] {
-    here_and_there(place(origin.address, 0), mapped(access, 0), bytes);
+    std::byte *const here = place(origin.address, 0), *const there = mapped(access, 0);
+    move_mapped(kPut ? there : here, kPut ? here : there, static_cast<size_t>(bytes));
     return MPI_SUCCESS;
   }
   int result = PTL_OK;
-  client::Operations& operations = access.window->operations;
   for_each_piece(
       kAnyLength,
       [&](int64_t at, int64_t there, int64_t bytes) {
-        std::byte* const here = place(origin.address, at);
-        if (access.member->mapped) return here_and_there(here, mapped(access, there), bytes);
-        const client::By by = ticket(access);
-        const auto length = static_cast<ptl_size_t>(bytes);
-        const int code =
-            kPut ? operations.put(by, remote(access, there), here, length) : operations.get(by, remote(access, there), here, length);
-        if (used(by, code) != PTL_OK) result = code;
+        if (const int code = move_run<kPut>(access, place(origin.address, at), there, bytes); code != PTL_OK) result = code;
       },
       Runs(origin.count, origin.type), Runs(target.count, target.type));
   return raise_result(function, access, result);
@@ -112,61 +121,36 @@ void pack(std::byte* packed, const void* base, const Runs& runs, bool in) {
   }
 }
 
-// The lock of accumulates that are no atomics, on the target of the access.
-class Combining {
- public:
-  Combining(const char* function, const Access& access, int rank) : function_(function), access_(access), rank_(rank) {
-    while ((error_ = change(PTL_CSWAP, 1)) == MPI_SUCCESS && old_ != 0) client::step();
-  }
-  int release() { return change(PTL_SUM, -1); }
-  int error() const { return error_; }
-
- private:
-  int change(ptl_op_t op, int64_t value) {
-    value_ = value;
-    return change_control(function_, *access_.window, rank_, &Control::accumulate, op, value_, old_);
-  }
-
-  const char* function_;
-  const Access& access_;
-  int rank_;
-  int64_t old_ = 0, value_ = 0;
-  int error_;
-};
-
 // Reads or writes the runs `to` of the target as packed bytes, by messages or copies.
-int transfer_packed(const char* function, const Access& access, const Runs& to, std::byte* packed, bool in) {
-  if (access.member->mapped) {
-    pack(packed, mapped(access, 0), to, in);
-    return MPI_SUCCESS;
-  }
-  client::Operations& operations = access.window->operations;
+template <bool kPut>
+int transfer_packed(const char* function, const Access& access, const Runs& to, std::byte* packed) {
   int failed = PTL_OK;
   for (const Run& run : to.all()) {
-    const auto length = static_cast<ptl_size_t>(run.bytes);
-    const int code = in ? operations.get(operations.own(), remote(access, run.offset), packed, length)
-                        : operations.put(operations.own(), remote(access, run.offset), packed, length);
-    if (code != PTL_OK) failed = code;
+    if (const int code = move_run<kPut>(access, packed, run.offset, run.bytes); code != PTL_OK) failed = code;
     packed += run.bytes;
   }
   const int error = raise_result(function, access, failed);
-  return error == MPI_SUCCESS ? flush(function, *access.window) : error;
+  return error == MPI_SUCCESS && !access.member->mapped ? flush(function, *access.window) : error;
 }
 
 // Reads the target, computes here, writes back: compute(bytes) says whether it has changed them.
 template <class Compute>
 int under_lock(const char* function, const Access& access, int rank, const Runs& to, Compute&& compute) {
-  Combining lock(function, access, rank);
-  if (lock.error() != MPI_SUCCESS) return lock.error();
-  int error = MPI_SUCCESS;
+  int error;
+  int64_t old;
+  const auto change = [&](ptl_op_t op, int64_t value) {
+    return change_control(function, *access.window, rank, &Control::accumulate, op, value, old);
+  };
+  while ((error = change(PTL_CSWAP, 1)) == MPI_SUCCESS && old != 0) client::step();
+  if (error != MPI_SUCCESS) return error;
   if (access.member->mapped && to.all().size() == 1) {
     compute(mapped(access, to.begin()));
   } else {
     const std::unique_ptr<std::byte[]> value(new std::byte[static_cast<size_t>(to.bytes())]);
-    error = transfer_packed(function, access, to, value.get(), true);
-    if (error == MPI_SUCCESS && compute(value.get())) error = transfer_packed(function, access, to, value.get(), false);
+    error = transfer_packed<false>(function, access, to, value.get());
+    if (error == MPI_SUCCESS && compute(value.get())) error = transfer_packed<true>(function, access, to, value.get());
   }
-  const int released = lock.release();
+  const int released = change(PTL_SUM, -1);
   return error != MPI_SUCCESS ? error : released;
 }
 
@@ -196,10 +180,6 @@ PortalsOp swap_of(const Datatype& type, MPI_Datatype handle) {
     if (type.dense && find_type(word)->size == type.size) return portals_op(MPI_REPLACE, word);
   return portals_op(MPI_REPLACE, handle);
 }
-
-}  // namespace
-
-namespace {
 
 // The atomic of a predefined operation on a predefined datatype of up to 8 bytes, which is the same for ever; nullptr: there is none.
 // Programs ask for one again and again.
@@ -260,20 +240,17 @@ int accumulate(const char* function, const Buffer& origin, const Buffer* result,
   const bool at_once = access.member->mapped && element_bytes(element) <= sizeof(uint64_t);
   client::Operations& operations = window.operations;
   const auto issue = [&](const std::byte* data, int64_t there, std::byte* former, ptl_size_t length) -> int {
-    if (at_once && op != MPI_NO_OP)
-      return PtlxNodeAtomic(atomic.op, atomic.type, mapped(access, there), data, length, result ? former : nullptr, nullptr);
-    if (at_once) {
-      if (result) move_mapped(former, mapped(access, there), length);
+    if (at_once && op == MPI_NO_OP) {
+      move_mapped(former, mapped(access, there), length);
       return PTL_OK;
     }
-    const client::By by = ticket(access);
-    const client::RemoteAddress at = remote(access, there);
-    if (static_cast<int64_t>(length) > device::device.ordered_limit || access.member->mapped)  // those at once do not wait for it
+    const client::By by = at_once ? operations.own() : ticket(access);
+    const client::RemoteMemory at = memory(access, there, at_once);
+    if (!at_once && (static_cast<int64_t>(length) > device::device.ordered_limit || access.member->mapped))  // those at once do not wait
       window.long_accumulates.add(rank, access.displacement + there, access.displacement + there + static_cast<int64_t>(length));
-    if (op == MPI_NO_OP) return used(by, operations.get(by, at, former, length));
-    if (result || atomic.op == PTL_SWAP)
-      return used(by, operations.fetch(by, at, atomic.op, atomic.type, {by.memory, data}, former, length));
-    return used(by, operations.update(by, at, atomic.op, atomic.type, data, length));
+    if (op == MPI_NO_OP) return used(by, operations.get(by, at.address, former, length));
+    const bool fetches = result || (!at_once && atomic.op == PTL_SWAP);
+    return used(by, operations.atomic(by, at, atomic.op, atomic.type, data, fetches ? former : nullptr, length));
   };
   for_each_piece(
       at_once ? kAnyLength : kAtomicBytes,
@@ -306,12 +283,10 @@ int compare_and_swap(const char* function, const void* origin, const void* compa
       return equal;
     });
   }
-  if (access.member->mapped && atomic.width <= sizeof(uint64_t))
-    return raise_result(function, access, PtlxNodeAtomic(PTL_CSWAP, atomic.type, mapped(access, 0), origin, atomic.width, result, compare));
   client::Operations& operations = access.window->operations;
-  const client::By by = operations.own();
+  const client::RemoteMemory at = memory(access, 0, access.member->mapped && atomic.width <= sizeof(uint64_t));
   return raise_result(function, access,
-                      operations.fetch(by, remote(access, 0), PTL_CSWAP, atomic.type, {by.memory, origin, compare}, result, atomic.width));
+                      operations.atomic(operations.own(), at, PTL_CSWAP, atomic.type, origin, result, atomic.width, compare));
 }
 
 }  // namespace portunus::mpi::rma

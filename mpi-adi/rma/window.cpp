@@ -23,21 +23,16 @@ namespace {
 
 constexpr size_t kDiscarded = 64 * 1024;
 
-int append(void* start, size_t length, ptl_match_bits_t bits, client::MatchEntry& handle) {
-  ptl_me_t entry;
-  const int result = client::expose(device::device.ni, start, length, bits, entry);
-  return result == PTL_OK ? handle.append(device::device.ni, kWindowPortal, entry) : result;
-}
-
 int open_entries(Window& window) {
   const bool dynamic = window.flavor == MPI_WIN_FLAVOR_DYNAMIC;
   int result = window.operations.open(device::device.ni);
   constexpr unsigned kReporting = client::Operations::kCounted | PTL_MD_EVENT_SEND_DISABLE;
   if (result == PTL_OK) result = window.operations.bind(window.reporting, kReporting, device::device.eq);
-  if (result == PTL_OK)
-    result = append(dynamic ? nullptr : window.base, dynamic ? PTL_SIZE_MAX : static_cast<size_t>(window.size),
-                    match_bits(window.number, Place::memory), window.memory_entry);
-  if (result == PTL_OK) result = append(window.control, sizeof(Control), match_bits(window.number, Place::control), window.control_entry);
+  const auto expose = [&](Place place, void* start, size_t length, client::MatchEntry& entry) {
+    if (result == PTL_OK) result = client::expose(device::device.ni, kWindowPortal, start, length, match_bits(window.number, place), entry);
+  };
+  expose(Place::memory, dynamic ? nullptr : window.base, dynamic ? PTL_SIZE_MAX : static_cast<size_t>(window.size), window.memory_entry);
+  expose(Place::control, window.control, sizeof(Control), window.control_entry);
   return result;
 }
 

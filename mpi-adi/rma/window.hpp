@@ -13,7 +13,9 @@
 #include <cstddef>
 #include <cstdint>
 #include <deque>
+#include <list>
 #include <memory>
+#include <mutex>
 #include <string>
 #include <vector>
 
@@ -43,6 +45,11 @@ struct Control {
 };
 constexpr int64_t kExclusive = int64_t{1} << 62;
 
+// A change of a word of another rank's control block, as long as it is on its way.
+struct ControlChange {
+  int64_t value, nobody = 0, old = 0;
+};
+
 // A rank as the others see it.
 struct Member {
   uint64_t base = 0;
@@ -71,11 +78,12 @@ struct Window {
   client::SharedMemory segment{"win", client::SharedMemory::Pages::when_touched};
   std::unique_ptr<std::byte[]> owned;  // allocated, and shared with nobody
   client::MatchEntry memory_entry, control_entry;
-  client::Operations operations;  // of this rank
-  client::Descriptor reporting;   // for operations that have an event each, too
+  std::mutex unanswered_mutex;
+  std::list<ControlChange> unanswered;  // their answers may still come
+  client::Operations operations;        // of this rank
+  client::Descriptor reporting;         // for operations that have an event each, too
   LongAccumulates long_accumulates;
   std::unique_ptr<std::byte[]> discarded;  // for old values that no program asks for
-  int64_t change = 0, old = 0;             // a lock word's new and old value
 
   std::atomic<Epoch> epoch{Epoch::none};
   bool exposed = false;           // MPI_Win_post
@@ -107,7 +115,7 @@ bool is_synchronized(const Window& window);
 // Waits until all that this rank has issued is complete at the targets: MPI_SUCCESS, or the error that was raised.
 int flush(const char* function, Window& window);
 // Changes a word of a rank's control block, by a pointer where this process maps it: word = word op value; PTL_CSWAP: word = value where it
-// was 0. `old` is what it was. Both stay where they are if an error was raised.
-int change_control(const char* function, Window& window, int rank, int64_t Control::*word, ptl_op_t op, const int64_t& value, int64_t& old);
+// was 0. `old` is what it was.
+int change_control(const char* function, Window& window, int rank, int64_t Control::*word, ptl_op_t op, int64_t value, int64_t& old);
 
 }  // namespace portunus::mpi::rma

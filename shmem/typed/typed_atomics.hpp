@@ -21,42 +21,36 @@ Place locate_word(const char* function, const T* address, int pe) {
   return locate(function, address, sizeof(T), pe);
 }
 
-// Checks the arguments, then does here(word) on an on-node peer's word or there(target, place) otherwise.
-template <bool stores = true, class T, class Here, class There>
-auto at_word(const char* function, shmem_ctx_t context, const T* address, int pe, Here&& here, There&& there) {
+// Checks the arguments, then does near(word) or far(channel, pe, place).
+template <bool kStores = true, class T, class Near, class Far>
+void at_word(const char* function, shmem_ctx_t context, const T* address, int pe, Near&& near, Far&& far) {
   const Target target = target_of(function, context, pe);
   const Place place = locate_word(function, address, pe);
-  if (target.peer.on_node()) [[likely]] {
-    const Storing storing{target.peer, place, stores ? sizeof(T) : 0};
-    return here(std::atomic_ref<T>(*target.peer.at<T>(place)));
-  }
-  return there(target, place);
+  at_memory<kStores>(
+      target.peer, place, sizeof(T), [&](void* there) { near(std::atomic_ref<T>(*static_cast<T*>(there))); },
+      [&] { far(target.channel, target.pe, place); });
 }
 
-// Operations that change a word by one operand, by what Portals calls them.
+// The operations go by the names that Portals has for them.
 template <ptl_op_t kOp, class T>
 void update(const char* function, shmem_ctx_t context, T* dest, T value, int pe) {
   at_word(
       function, context, dest, pe, [&](std::atomic_ref<T> word) { client::change(word, kOp, value); },
-      [&](const Target& target, Place place) { target.channel.atomic(target.pe, place, kOp, &value, sizeof(T)); });
+      [&](Channel& channel, int to, Place place) { channel.atomic(to, place, kOp, &value, sizeof(T)); });
 }
 
-template <ptl_op_t kOp, class T>
-T fetch_update(const char* function, shmem_ctx_t context, T* dest, T value, int pe) {
-  return at_word(
-      function, context, dest, pe, [&](std::atomic_ref<T> word) { return client::change(word, kOp, value); },
-      [&](const Target& target, Place place) {
-        T old;
-        target.channel.fetch(target.pe, place, kOp, &value, &old, sizeof(T));
-        return old;
-      });
-}
-
-template <ptl_op_t kOp, class T>
-void fetch_update_nbi(const char* function, shmem_ctx_t context, T* fetch, T* dest, T value, int pe) {
+// `kFar`: Channel::fetch, or fetch_nbi. `cond`: of PTL_CSWAP.
+template <ptl_op_t kOp, auto kFar, class T>
+void fetch_update(const char* function, shmem_ctx_t context, T* fetch, T* dest, T value, int pe, const T* cond = nullptr) {
   at_word(
-      function, context, dest, pe, [&](std::atomic_ref<T> word) { *fetch = client::change(word, kOp, value); },
-      [&](const Target& target, Place place) { target.channel.fetch_nbi(target.pe, place, kOp, &value, fetch, sizeof(T)); });
+      function, context, dest, pe, [&](std::atomic_ref<T> word) { *fetch = client::change(word, kOp, value, cond); },
+      [&](Channel& channel, int to, Place place) { (channel.*kFar)(to, place, kOp, &value, fetch, sizeof(T), cond); });
+}
+template <ptl_op_t kOp, class T>
+T fetch_update(const char* function, shmem_ctx_t context, T* dest, T value, int pe, const T* cond = nullptr) {
+  T old;
+  fetch_update<kOp, &Channel::fetch>(function, context, &old, dest, value, pe, cond);
+  return old;
 }
 
 #define SHMEMI_UPDATES(name, kOp)                                                                                 \
@@ -70,7 +64,7 @@ void fetch_update_nbi(const char* function, shmem_ctx_t context, T* fetch, T* de
   }                                                                                                               \
   template <class T>                                                                                              \
   void atomic_fetch_##name##_nbi(const char* function, shmem_ctx_t context, T* fetch, T* dest, T value, int pe) { \
-    fetch_update_nbi<kOp>(function, context, fetch, dest, value, pe);                                             \
+    fetch_update<kOp, &Channel::fetch_nbi>(function, context, fetch, dest, value, pe);                            \
   }
 SHMEMI_UPDATES(add, PTL_SUM)
 SHMEMI_UPDATES(and, PTL_BAND)
@@ -88,79 +82,52 @@ T atomic_fetch_inc(const char* function, shmem_ctx_t context, T* dest, int pe) {
 }
 template <class T>
 void atomic_fetch_inc_nbi(const char* function, shmem_ctx_t context, T* fetch, T* dest, int pe) {
-  fetch_update_nbi<PTL_SUM>(function, context, fetch, dest, T{1}, pe);
+  fetch_update<PTL_SUM, &Channel::fetch_nbi>(function, context, fetch, dest, T{1}, pe);
 }
 
 // Reading is the OR of nothing: raw bits, so it serves float and double as well.
-template <class T>
-T atomic_fetch(const char* function, shmem_ctx_t context, const T* source, int pe) {
-  return at_word<false>(
-      function, context, const_cast<T*>(source), pe, [](std::atomic_ref<T> word) { return word.load(std::memory_order_acquire); },
-      [&](const Target& target, Place place) {
+template <auto kFar, class T>
+void load_word(const char* function, shmem_ctx_t context, T* fetch, const T* source, int pe) {
+  at_word<false>(
+      function, context, source, pe, [&](std::atomic_ref<T> word) { *fetch = word.load(std::memory_order_acquire); },
+      [&](Channel& channel, int from, Place place) {
         const uint64_t nothing = 0;
-        T value;
-        target.channel.fetch(target.pe, place, PTL_BOR, &nothing, &value, sizeof(T));
-        return value;
+        (channel.*kFar)(from, place, PTL_BOR, &nothing, fetch, sizeof(T), nullptr);
       });
 }
-
+template <class T>
+T atomic_fetch(const char* function, shmem_ctx_t context, const T* source, int pe) {
+  T value;
+  load_word<&Channel::fetch>(function, context, &value, source, pe);
+  return value;
+}
 template <class T>
 void atomic_fetch_nbi(const char* function, shmem_ctx_t context, T* fetch, const T* source, int pe) {
-  at_word<false>(
-      function, context, const_cast<T*>(source), pe, [&](std::atomic_ref<T> word) { *fetch = word.load(std::memory_order_acquire); },
-      [&](const Target& target, Place place) {
-        const uint64_t nothing = 0;
-        target.channel.fetch_nbi(target.pe, place, PTL_BOR, &nothing, fetch, sizeof(T));
-      });
+  load_word<&Channel::fetch_nbi>(function, context, fetch, source, pe);
 }
 
 template <class T>
 void atomic_set(const char* function, shmem_ctx_t context, T* dest, T value, int pe) {
   at_word(
       function, context, dest, pe, [&](std::atomic_ref<T> word) { word.store(value, std::memory_order_release); },
-      [&](const Target& target, Place place) { target.channel.set(target.pe, place, &value, sizeof(T)); });
+      [&](Channel& channel, int to, Place place) { channel.set(to, place, &value, sizeof(T)); });
 }
 
 template <class T>
 T atomic_swap(const char* function, shmem_ctx_t context, T* dest, T value, int pe) {
-  return at_word(
-      function, context, dest, pe, [&](std::atomic_ref<T> word) { return word.exchange(value, std::memory_order_acq_rel); },
-      [&](const Target& target, Place place) {
-        T old;
-        target.channel.swap(target.pe, place, &value, nullptr, &old, sizeof(T));
-        return old;
-      });
+  return fetch_update<PTL_SWAP>(function, context, dest, value, pe);
 }
-
 template <class T>
 void atomic_swap_nbi(const char* function, shmem_ctx_t context, T* fetch, T* dest, T value, int pe) {
-  at_word(
-      function, context, dest, pe, [&](std::atomic_ref<T> word) { *fetch = word.exchange(value, std::memory_order_acq_rel); },
-      [&](const Target& target, Place place) { target.channel.swap_nbi(target.pe, place, &value, nullptr, fetch, sizeof(T)); });
+  fetch_update<PTL_SWAP, &Channel::fetch_nbi>(function, context, fetch, dest, value, pe);
 }
-
-template <class T>
-T compare_exchange(std::atomic_ref<T> word, T cond, T value) {
-  word.compare_exchange_strong(cond, value, std::memory_order_acq_rel, std::memory_order_acquire);
-  return cond;  // now the old value, either way
-}
-
 template <class T>
 T atomic_compare_swap(const char* function, shmem_ctx_t context, T* dest, T cond, T value, int pe) {
-  return at_word(
-      function, context, dest, pe, [&](std::atomic_ref<T> word) { return compare_exchange(word, cond, value); },
-      [&](const Target& target, Place place) {
-        T old;
-        target.channel.swap(target.pe, place, &value, &cond, &old, sizeof(T));
-        return old;
-      });
+  return fetch_update<PTL_CSWAP>(function, context, dest, value, pe, &cond);
 }
-
 template <class T>
 void atomic_compare_swap_nbi(const char* function, shmem_ctx_t context, T* fetch, T* dest, T cond, T value, int pe) {
-  at_word(
-      function, context, dest, pe, [&](std::atomic_ref<T> word) { *fetch = compare_exchange(word, cond, value); },
-      [&](const Target& target, Place place) { target.channel.swap_nbi(target.pe, place, &value, &cond, fetch, sizeof(T)); });
+  fetch_update<PTL_CSWAP, &Channel::fetch_nbi>(function, context, fetch, dest, value, pe, &cond);
 }
 
 }  // namespace portunus::shmem::ops

@@ -34,12 +34,9 @@ void p(const char* function, shmem_ctx_t context, T* dest, T value, int pe) {
   const Target target = target_of(function, context, pe);
   check_alignment(function, dest, sizeof(T), pe);
   const Place place = locate(function, dest, sizeof(T), pe);
-  if (target.peer.on_node()) [[likely]] {
-    memcpy(target.peer.at<T>(place), &value, sizeof(T));
-    stored(target.peer, place, sizeof(T));
-  } else {
-    target.channel.put(target.pe, place, &value, sizeof(T));
-  }
+  at_memory<true>(
+      target.peer, place, sizeof(T), [&](void* there) { memcpy(there, &value, sizeof(T)); },
+      [&] { target.channel.put(target.pe, place, &value, sizeof(T)); });
 }
 
 template <class T>
@@ -48,9 +45,9 @@ T g(const char* function, shmem_ctx_t context, const T* source, int pe) {
   check_alignment(function, source, sizeof(T), pe);
   const Place place = locate(function, source, sizeof(T), pe);
   T value;
-  if (target.peer.on_node()) [[likely]]
-    memcpy(&value, target.peer.at<const T>(place), sizeof(T));
-  else target.channel.get(target.pe, place, &value, sizeof(T));
+  at_memory<false>(
+      target.peer, place, sizeof(T), [&](const void* there) { memcpy(&value, there, sizeof(T)); },
+      [&] { target.channel.get(target.pe, place, &value, sizeof(T)); });
   return value;
 }
 

@@ -250,10 +250,8 @@ int main() {
   good(PtlxJobMap(ni), "PtlxJobMap");
   ptl_pt_index_t index;
   good(PtlPTAlloc(ni, 0, PTL_EQ_NONE, kPortal, &index), "PtlPTAlloc");
-  ptl_me_t entry;
-  good(expose(ni, memory, kBytes + 4096, kBits, entry), "expose");
   MatchEntry exposed;
-  good(exposed.append(ni, index, entry), "PtlMEAppend");
+  good(expose(ni, index, memory, kBytes + 4096, kBits, exposed), "expose");
   meet();
   for (int target = 0; target < job.size; ++target) {
     moves_bytes(target);

@@ -21,7 +21,10 @@ namespace portunus::views {
 
 client::Undestroyed<Library> library_storage;
 
-void Net::count_messages(uint64_t messages) { library.counters.messages += messages; }
+void Net::issued(int code, const char* call, uint64_t messages) {
+  check(code, call);
+  library.counters.messages += messages;
+}
 
 void refuse(int code, const char* sentence, ...) {
   char text[512];

@@ -16,11 +16,11 @@ constexpr uint32_t kWatchBit = 1u << 30;
 using client::address;
 ptl_process_t process(int pe) { return client::process(static_cast<ptl_rank_t>(pe)); }
 
-void check(int code, const char* call) {
+}  // namespace
+
+void Net::check(int code, const char* call) {
   if (code != PTL_OK) end_job("the network failed (error %d of %s)", code, call);
 }
-
-}  // namespace
 
 void Net::open(char* block, size_t bytes, int me, int processes) {
   me_ = me;
@@ -29,9 +29,7 @@ void Net::open(char* block, size_t bytes, int me, int processes) {
   check(PtlxJobMap(ni_), "PtlxJobMap");
   check(PtlPTAlloc(ni_, 0, PTL_EQ_NONE, PTL_PT_ANY, &index_), "PtlPTAlloc");
   check(PtlPTAlloc(ni_, 0, PTL_EQ_NONE, PTL_PT_ANY, &stream_index_), "PtlPTAlloc");
-  ptl_me_t entry;
-  check(client::expose(ni_, block, bytes, 0, entry), "PtlGetUid");
-  check(entry_.append(ni_, index_, entry), "PtlMEAppend");
+  check(client::expose(ni_, index_, block, bytes, 0, entry_), "PtlMEAppend");
   open(replies_);
   check(kept_.open(ni_, 0), "PtlMDBind");
   check(copied_.bind_all(ni_, PTL_MD_VOLATILE), "PtlMDBind");
@@ -82,23 +80,12 @@ bool Net::answered(Operations& batch, int pe) {
 
 // ---- words
 
-void Net::begin_fetch(int pe, size_t offset, ptl_op_t op, uint64_t value, const uint64_t* expected) {
-  count_messages(1);
-  check(replies_.fetch(replies_.own(), at(pe, offset), op, PTL_UINT64_T, {copied_, &value, expected}, &result_, sizeof value),
-        "an atomic operation");
-}
-
-bool Net::compare_exchange(int pe, size_t offset, uint64_t& expected, uint64_t value) {
-  if (char* here = near(pe, offset)) return word_at(here).compare_exchange_strong(expected, value);
-  const uint64_t old = fetch_far(pe, offset, PTL_CSWAP, value, &expected);
-  const bool same = !failed_ && old == expected;
-  expected = old;
-  return same;
+void Net::fetch(Operations& batch, int pe, size_t offset, ptl_op_t op, uint64_t value, uint64_t* old, const uint64_t* expected) {
+  issued(batch.fetch(batch.own(), at(pe, offset), op, PTL_UINT64_T, {copied_, &value, expected}, old, sizeof value), "PtlFetchAtomic");
 }
 
 void Net::tell(int pe, size_t offset, ptl_op_t op, uint64_t value) {
-  count_messages(1);
-  check(client::update(untold(), at(pe, offset), op, PTL_UINT64_T, &value, sizeof value), "PtlAtomic");
+  issued(client::update(unanswered(), at(pe, offset), op, PTL_UINT64_T, &value, sizeof value), "PtlAtomic");
 }
 
 void Net::store(int pe, size_t offset, uint64_t value) {
@@ -108,14 +95,8 @@ void Net::store(int pe, size_t offset, uint64_t value) {
   ring(pe);
 }
 
-void Net::set_bits(int pe, size_t offset, uint64_t bits) {
-  if (char* here = near(pe, offset)) word_at(here).fetch_or(bits);
-  else tell(pe, offset, PTL_BOR, bits);
-}
-
 void Net::put_small(int pe, size_t offset, const void* from, size_t bytes) {
-  count_messages(1);
-  check(client::put(untold(), at(pe, offset), from, bytes), "PtlPut");
+  issued(client::put(unanswered(), at(pe, offset), from, bytes), "PtlPut");
 }
 
 void Net::ring(int pe) {
@@ -125,33 +106,18 @@ void Net::ring(int pe) {
 
 // ---- bytes
 
-void Net::open(Operations& batch) const { check(batch.open(ni_), "PtlMDBind"); }
-
 void Net::get(Operations& batch, int pe, size_t offset, void* to, size_t bytes) {
   if (bytes == 0) return;
-  const uint64_t before = batch.issued();
-  check(batch.get(batch.own(), at(pe, offset), to, bytes, part_of(bytes)), "PtlGet");
-  count_messages(batch.issued() - before);
+  issued(batch.get(batch.own(), at(pe, offset), to, bytes, part_of(bytes)), "PtlGet", parts(bytes, part_of(bytes)));
 }
-
-void Net::load(Operations& batch, int pe, size_t offset, uint64_t* to) {
-  const uint64_t nothing = 0;
-  count_messages(1);
-  check(batch.fetch(batch.own(), at(pe, offset), PTL_BOR, PTL_UINT64_T, {copied_, &nothing}, to, sizeof nothing), "PtlFetchAtomic");
-}
-
-void Net::open(client::SignalledPuts& delivery) const { check(delivery.open(ni_), "PtlMDBind"); }
 
 void Net::put(client::SignalledPuts& delivery, int pe, size_t offset, const void* from, size_t bytes) {
   if (bytes == 0) return;
-  const uint64_t before = delivery.puts.issued();
-  check(delivery.puts.put(delivery.puts.own(), at(pe, offset), from, bytes, part_of(bytes)), "PtlPut");
-  count_messages(delivery.puts.issued() - before);
+  issued(delivery.puts.put(delivery.puts.own(), at(pe, offset), from, bytes, part_of(bytes)), "PtlPut", parts(bytes, part_of(bytes)));
 }
 
 void Net::finish(client::SignalledPuts& delivery, int pe, size_t word, uint64_t value) {
-  count_messages(1);
-  check(delivery.signal(at(pe, word), PTL_MAX, value), "PtlTriggeredAtomic");
+  issued(delivery.signal(at(pe, word), PTL_MAX, value), "PtlTriggeredAtomic");
 }
 
 // ---- puts that are counted at their target
@@ -181,20 +147,16 @@ void Net::repeat(ptl_handle_ct_t count, uint64_t stride) { check(PtlxCTRepeat(co
 void Net::put_counted(int pe, ptl_match_bits_t bits, size_t from, size_t bytes, Operations* leaving) {
   if (leaving && !leaving->is_open()) check(leaving->open(ni_, PTL_MD_EVENT_CT_SEND), "PtlMDBind");
   Operations& puts = leaving ? *leaving : kept_;
-  check(puts.put({puts.own().memory, PTL_NO_ACK_REQ}, {process(pe), stream_index_, bits, 0}, block_ + from, bytes, counted_part_of(bytes)),
-        "PtlPut");
-  count_messages(parts_of(bytes));
+  issued(puts.put({puts.own().memory, PTL_NO_ACK_REQ}, {process(pe), stream_index_, bits, 0}, block_ + from, bytes, counted_part_of(bytes)),
+         "PtlPut", parts_of(bytes));
 }
 
 void Net::put_when(ptl_handle_ct_t count, uint64_t threshold, int pe, ptl_match_bits_t bits, size_t from, size_t bytes) {
-  size_t done = 0;
-  do {
-    const size_t part = std::min(bytes - done, counted_part_of(bytes));
-    check(PtlTriggeredPut(kept_.own().memory, address(block_ + from) + done, part, PTL_NO_ACK_REQ, process(pe), stream_index_, bits, done,
-                          nullptr, 0, count, threshold),
-          "PtlTriggeredPut");
-    done += part;
-  } while (done < bytes);
+  const auto put = [&](size_t done, size_t part) {
+    return PtlTriggeredPut(kept_.own().memory, address(block_ + from) + done, part, PTL_NO_ACK_REQ, process(pe), stream_index_, bits, done,
+                           nullptr, 0, count, threshold);
+  };
+  check(client::in_messages(bytes, counted_part_of(bytes), put), "PtlTriggeredPut");
 }
 
 void Net::add_when(ptl_handle_ct_t count, uint64_t threshold, int pe, size_t offset) {

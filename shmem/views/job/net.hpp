@@ -10,6 +10,7 @@
 #include <atomic>
 #include <cstdint>
 #include <deque>
+#include <utility>
 #include <vector>
 
 #include "engine/client/deaths.hpp"
@@ -39,20 +40,29 @@ class Net {
 
   uint64_t load(int pe, size_t offset) {
     char* const here = near(pe, offset);
-    return here ? word_at(here).load() : fetch_far(pe, offset, PTL_SUM, 0);
+    return here ? word_at(here).load() : fetch(pe, offset, PTL_SUM, 0);
   }
   uint64_t fetch_add(int pe, size_t offset, uint64_t value) { return fetch(pe, offset, PTL_SUM, value); }
   uint64_t fetch_or(int pe, size_t offset, uint64_t value) { return fetch(pe, offset, PTL_BOR, value); }
   uint64_t fetch_and(int pe, size_t offset, uint64_t value) { return fetch(pe, offset, PTL_BAND, value); }
   uint64_t exchange(int pe, size_t offset, uint64_t value) { return fetch(pe, offset, PTL_SWAP, value); }
-  bool compare_exchange(int pe, size_t offset, uint64_t& expected, uint64_t value);
-  // The same in two halves, for a process that is not on this node: what is asked for in between is in order behind it.
-  void begin_fetch(int pe, size_t offset, ptl_op_t op, uint64_t value, const uint64_t* expected = nullptr);
+  // False, too, when the process cannot be reached.
+  bool compare_exchange(int pe, size_t offset, uint64_t& expected, uint64_t value) {
+    const uint64_t wanted = std::exchange(expected, fetch(pe, offset, PTL_CSWAP, value, &expected));
+    return expected == wanted && (near(pe, offset) || !failed_);
+  }
+  // The same in two halves, for a process that is not on this node: operations begun in between are in order behind it.
+  void begin_fetch(int pe, size_t offset, ptl_op_t op, uint64_t value, const uint64_t* expected = nullptr) {
+    fetch(replies_, pe, offset, op, value, &result_, expected);
+  }
   uint64_t end_fetch(int pe) { return answered(replies_, pe) ? result_ : 0; }
   // Nobody waits for these: in order before what is asked for next. A peer that is dead does not miss them. `bytes`: so few that they are
   // copied at once.
-  void store(int pe, size_t offset, uint64_t value);  // and wakes who waits there
-  void set_bits(int pe, size_t offset, uint64_t bits);
+  void store(int pe, size_t offset, uint64_t value);  // and wakes the threads that wait there
+  void set_bits(int pe, size_t offset, uint64_t bits) {
+    if (char* here = near(pe, offset)) word_at(here).fetch_or(bits);
+    else tell(pe, offset, PTL_BOR, bits);
+  }
   void add(int pe, size_t offset, uint64_t value) { tell(pe, offset, PTL_SUM, value); }
   void put_small(int pe, size_t offset, const void* from, size_t bytes);
   // Bytes; true when they are there.
@@ -63,11 +73,14 @@ class Net {
 
   client::Bundle bundle() const { return client::Bundle(ni_); }
 
-  // Gets that are under way together: opened, asked for, and closed.
-  void open(Operations& batch) const;
+  // Opens gets that are pending together (Operations), or puts with a signal (SignalledPuts).
+  template <class Batch>
+  void open(Batch& batch) const {
+    check(batch.open(ni_), "PtlMDBind");
+  }
   void get(Operations& batch, int pe, size_t offset, void* to, size_t bytes);
   // A word, read by an atomic: in order with the gets of at most ordered() bytes that are issued before and behind it.
-  void load(Operations& batch, int pe, size_t offset, uint64_t* to);
+  void load(Operations& batch, int pe, size_t offset, uint64_t* to) { fetch(batch, pe, offset, PTL_BOR, 0, to); }
   // Waits. False: the process has died.
   bool answered(Operations& batch, int pe);
   // Short data go in messages that travel with their header: longer ones need the other's engine once more, which may have to wait
@@ -85,13 +98,12 @@ class Net {
 
   // Puts that leave by themselves; when all are acknowledged, `value` is put to the word at `word`: the engines do it,
   // nobody waits.
-  void open(client::SignalledPuts& delivery) const;
   void put(client::SignalledPuts& delivery, int pe, size_t offset, const void* from, size_t bytes);
   void finish(client::SignalledPuts& delivery, int pe, size_t word, uint64_t value);
 
   // Puts that the target counts, and nobody acknowledges: entries of their own, named by match bits, each with a counter. A message of
   // `bytes` goes in parts_of(bytes) puts.
-  uint64_t parts_of(size_t bytes) const { return bytes == 0 ? 1 : (bytes - 1) / counted_part_of(bytes) + 1; }
+  uint64_t parts_of(size_t bytes) const { return parts(bytes, counted_part_of(bytes)); }
   ptl_handle_ct_t count_puts(ptl_match_bits_t bits, size_t offset, size_t bytes);
   uint64_t counted(ptl_handle_ct_t count) const;
   void count_one(ptl_handle_ct_t count);
@@ -109,19 +121,19 @@ class Net {
   void wait(int (*done)(void*), void* arg);
   bool any_far() const { return any_far_; }
 
-  static void count_messages(uint64_t messages);
-
  private:
   client::RemoteAddress at(int pe, size_t offset) const { return {client::process(static_cast<ptl_rank_t>(pe)), index_, 0, offset}; }
-  client::By untold() const { return {copied_, PTL_NO_ACK_REQ}; }
-  uint64_t fetch(int pe, size_t offset, ptl_op_t op, uint64_t value) {
-    char* const here = near(pe, offset);
-    return here ? client::change(word_at(here), op, value) : fetch_far(pe, offset, op, value);
-  }
-  uint64_t fetch_far(int pe, size_t offset, ptl_op_t op, uint64_t value, const uint64_t* expected = nullptr) {
+  client::By unanswered() const { return {copied_, PTL_NO_ACK_REQ}; }
+  static uint64_t parts(size_t bytes, size_t most) { return bytes == 0 ? 1 : (bytes - 1) / most + 1; }
+  static void check(int code, const char* call);
+  // Counts messages that were issued with this code.
+  static void issued(int code, const char* call, uint64_t messages = 1);
+  uint64_t fetch(int pe, size_t offset, ptl_op_t op, uint64_t value, const uint64_t* expected = nullptr) {
+    if (char* const here = near(pe, offset)) return client::change(word_at(here), op, value, expected);
     begin_fetch(pe, offset, op, value, expected);
     return end_fetch(pe);
   }
+  void fetch(Operations& batch, int pe, size_t offset, ptl_op_t op, uint64_t value, uint64_t* old, const uint64_t* expected = nullptr);
   void tell(int pe, size_t offset, ptl_op_t op, uint64_t value);
 
   ptl_handle_ni_t ni_ = PTL_INVALID_HANDLE;
