@@ -14,14 +14,19 @@
 
 #define MPI_WEAK_NAME_ALONE(name) extern "C" decltype(PMPI_##name) MPI_##name __attribute__((weak, alias("PMPI_" #name)));
 
-#define MPI_WEAK_NAME(name)                                                           \
-  catch (const std::bad_alloc&) {                                                     \
-    return ::portunus::mpi::raise_no_memory_at("MPI_" #name, fh, win, comm, session); \
-  }                                                                                   \
-  catch (const std::length_error&) {                                                  \
-    return ::portunus::mpi::raise_no_memory_at("MPI_" #name, fh, win, comm, session); \
-  }                                                                                   \
+#define MPI_NO_MEMORY(function)                                                   \
+  catch (const std::bad_alloc&) {                                                 \
+    return ::portunus::mpi::raise_no_memory_at(function, fh, win, comm, session); \
+  }                                                                               \
+  catch (const std::length_error&) {                                              \
+    return ::portunus::mpi::raise_no_memory_at(function, fh, win, comm, session); \
+  }
+#define MPI_WEAK_NAME(name)   \
+  MPI_NO_MEMORY("MPI_" #name) \
   MPI_WEAK_NAME_ALONE(name)
+#define MPIX_WEAK_NAME(name)   \
+  MPI_NO_MEMORY("MPIX_" #name) \
+  extern "C" decltype(PMPIX_##name) MPIX_##name __attribute__((weak, alias("PMPIX_" #name)));
 
 namespace portunus::mpi {
 

@@ -15,6 +15,7 @@
 #include <cstdint>
 #include <functional>
 #include <memory>
+#include <span>
 #include <vector>
 
 #include "mpi-adi/comm/comm.hpp"
@@ -23,14 +24,17 @@ namespace portunus::mpi::ulfm {
 
 using Words = std::vector<uint64_t>;
 
-// Begins the next agreement of the communicator, when those before have ended, and what they have begun in their `done`; all members begin
-// theirs in the same order, with as many words. `done` gets
-// `words` and'ed over all who took part, and which members these were (numbers in members_of), from whatever thread finds out.
-// MPI_SUCCESS, or MPI_ERR_NO_MEM.
+// Words of one agreement at most, besides one bit for each member.
+constexpr size_t kMostWords = 16;
+
+// Begins the next agreement of the communicator, when those before have ended, and the one that each has begun in its `done`; all members
+// begin theirs in the same order, with as many words. `done` gets `words` and'ed over all who took part, and which members these were
+// (numbers in members_of), from any thread. MPI_SUCCESS, or MPI_ERR_NO_MEM. Claims memory only for the first one of a communicator, for one
+// that waits for others, and for what `done` captures: then nothing has begun when there is none.
 using Done = std::function<void(const Words& words, const std::vector<bool>& alive)>;
-int begin_agreement(Communicator& comm, Words words, Done done);
-// The same, and waits.
-int agree(Communicator& comm, Words& words, std::vector<bool>& alive);
+int begin_agreement(Communicator& comm, std::span<const uint64_t> words, Done done);
+// The same, and waits; `words` are those agreed on then.
+int agree(Communicator& comm, std::span<uint64_t> words, std::vector<bool>& alive);
 
 // Ranks have died.
 void look_at_agreements();

@@ -78,15 +78,16 @@ void drop_messages(const Communicator& comm) {
 }
 
 void take(Communicator& comm, bool by_user) {
-  if (comm.attention.fetch_or(Communicator::kRevoked, std::memory_order_acq_rel) & Communicator::kRevoked) return;
+  // All that takes memory comes first: without it the communicator stays as it is.
   const std::vector<int> members = members_of(comm);
+  const GOAL_Domain domain = by_user ? collectives::state_of(comm).domain() : nullptr;
+  if (comm.attention.fetch_or(Communicator::kRevoked, std::memory_order_acq_rel) & Communicator::kRevoked) return;
   const size_t n = members.size(), me = static_cast<size_t>(std::find(members.begin(), members.end(), own_job_rank) - members.begin());
   for (size_t i = 0; i < n; ++i) {
     const size_t up = (i + n - me) % n, distance = std::min(up, n - up);
     if (by_user || (distance & (distance - 1)) == 0) tell(comm, members[i]);
   }
-  if (by_user)
-    if (GOAL_Domain domain = collectives::state_of(comm).domain()) GOAL_Domain_revoke(domain);
+  if (domain) GOAL_Domain_revoke(domain);
   device::failures.count.fetch_add(1, std::memory_order_acq_rel);  // from now on whoever posts a receive looks again
   device::fail_pending(comm);
   drop_messages(comm);

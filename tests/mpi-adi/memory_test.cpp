@@ -11,6 +11,8 @@
 #include <functional>
 #include <string>
 
+#include "mpi-adi/mpi-ext.h"
+#include "mpi-adi/mpi-goal.h"
 #include "ranks.hpp"
 #include "tests/allocation_probe.hpp"
 
@@ -206,6 +208,40 @@ std::vector<Row> alone() {
          MPI_File_close(&file);
          return code;
        }},
+      {"Comm_revoke of a copy of MPI_COMM_SELF",
+       [] {
+         if (other == MPI_COMM_NULL)
+           if (const int code = MPI_Comm_dup(MPI_COMM_SELF, &other)) return code;
+         return MPIX_Comm_revoke(other);
+       },
+       [] {
+         int revoked = 0;
+         EXPECT_EQ(MPIX_Comm_is_revoked(other, &revoked), MPI_SUCCESS);
+         EXPECT_EQ(revoked, 1);
+         free_comm();
+       }},
+      {"Comm_is_revoked",
+       [] {
+         int revoked;
+         return MPIX_Comm_is_revoked(comm, &revoked);
+       }},
+      {"Comm_failure_ack", [] { return MPIX_Comm_failure_ack(comm); }},
+      {"Comm_failure_get_acked", [] { return MPIX_Comm_failure_get_acked(comm, &group); }},
+      {"Comm_get_failed", [] { return MPIX_Comm_get_failed(comm, &group); }},
+      {"Comm_ack_failed",
+       [] {
+         int acked;
+         return MPIX_Comm_ack_failed(comm, 1, &acked);
+       }},
+      {"Comm_goal_group of a copy of MPI_COMM_SELF",
+       [] {
+         if (other == MPI_COMM_NULL)
+           if (const int code = MPI_Comm_dup(MPI_COMM_SELF, &other)) return code;
+         GOAL_Group goal;
+         unsigned context;
+         return MPIX_Comm_goal_group(other, &goal, &context);
+       },
+       free_comm},
   };
 }
 
@@ -286,6 +322,38 @@ std::vector<Row> together() {
          return MPI_Win_allocate(1000, 1, MPI_INFO_NULL, comm, &base, &win);
        },
        [] { MPI_Win_free(&win); }},
+      {"Comm_agree of a copy",
+       [] {
+         if (other == MPI_COMM_NULL)
+           if (const int code = MPI_Comm_dup(comm, &other)) return code;
+         int flag = 3;
+         return MPIX_Comm_agree(other, &flag);
+       },
+       free_comm},
+      {"Comm_agree",
+       [] {
+         int flag = rank() == 0 ? 3 : 6;
+         const int code = MPIX_Comm_agree(comm, &flag);
+         if (code == MPI_SUCCESS) {
+           EXPECT_EQ(flag, 2);
+         }
+         return code;
+       }},
+      {"Comm_iagree",
+       [] {
+         static int flag;
+         flag = 5;
+         const int code = MPIX_Comm_iagree(comm, &flag, &request);
+         if (code == MPI_SUCCESS) wait();
+         return code;
+       }},
+      {"Comm_shrink", [] { return MPIX_Comm_shrink(comm, &other); }, free_comm},
+      {"Comm_ishrink",
+       [] {
+         const int code = MPIX_Comm_ishrink(comm, &other, &request);
+         return code == MPI_SUCCESS ? MPI_Wait(&request, MPI_STATUS_IGNORE) : code;
+       },
+       free_comm},
       {"Send and Recv",
        [] { return rank() == 0 ? MPI_Send(in, 4096, MPI_INT, 1, 1, comm) : MPI_Recv(out, 4096, MPI_INT, 0, 1, comm, MPI_STATUS_IGNORE); }},
       {"Recv and Send",

@@ -67,7 +67,7 @@ FAULTS = [
     ('mpi_deaths', 'acknowledgement_lost', 'an agreement forgets who has acknowledged', 'ulfm/agreement.cpp',
      'if (proposing_) acknowledged_[header.from] = true;', 'if (proposing_ && !planted(@)) acknowledged_[header.from] = true;'),
     ('mpi_deaths', 'early_dropped', 'words of an agreement that has not begun here are dropped', 'ulfm/agreement.cpp',
-     'if (ahead > 0) early_.push_back(', 'if (ahead > 0 && !planted(@)) early_.push_back('),
+     'if (state && header.number == number_ + 1)', 'if (state && header.number == number_ + 1 && !planted(@))'),
     ('mpi_deaths', 'revoked_waits', 'a revocation does not end what waits', 'ulfm/ulfm.cpp',
      'device::fail_pending(comm);', 'if (!planted(@)) device::fail_pending(comm);'),
     ('mpi_deaths', 'death_unheard', 'agreements do not hear of a death', 'core/failures.cpp',
