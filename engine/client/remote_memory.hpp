@@ -75,22 +75,22 @@ inline void ring(const ptlx_watch_t& watch, uint32_t bits) {
   if (watched_after_store(watch) & bits) PtlxNodeRing(&watch);
 }
 
-// How an operation is issued: a descriptor of all memory, what acknowledges it, and what its events tell.
+// How an operation is issued: a descriptor of all memory, what acknowledges it, and the pointer that its events have.
 struct By {
   ptl_handle_md_t memory;
   ptl_ack_req_t ack = PTL_CT_ACK_REQ;
-  void* told = nullptr;
+  void* user = nullptr;
 };
 
 // PTL_* codes, as of all that follows.
 inline int put(const By& by, const RemoteAddress& to, const void* from, ptl_size_t bytes) {
-  return PtlPut(by.memory, address(from), bytes, by.ack, to.process, to.index, to.bits, to.offset, by.told, 0);
+  return PtlPut(by.memory, address(from), bytes, by.ack, to.process, to.index, to.bits, to.offset, by.user, 0);
 }
 inline int get(const By& by, const RemoteAddress& from, void* to, ptl_size_t bytes) {
-  return PtlGet(by.memory, address(to), bytes, from.process, from.index, from.bits, from.offset, by.told);
+  return PtlGet(by.memory, address(to), bytes, from.process, from.index, from.bits, from.offset, by.user);
 }
 inline int update(const By& by, const RemoteAddress& at, ptl_op_t op, ptl_datatype_t type, const void* operand, ptl_size_t bytes) {
-  return PtlAtomic(by.memory, address(operand), bytes, by.ack, at.process, at.index, at.bits, at.offset, by.told, 0, op, type);
+  return PtlAtomic(by.memory, address(operand), bytes, by.ack, at.process, at.index, at.bits, at.offset, by.user, 0, op, type);
 }
 // The operand of an atomic that fetches. `memory`: its descriptor; `expected`: of PTL_CSWAP and its like, else nothing.
 struct Operand {
@@ -102,9 +102,9 @@ inline int fetch(const By& by, const RemoteAddress& at, ptl_op_t op, ptl_datatyp
                  ptl_size_t bytes) {
   const ptl_size_t to = address(old), from = address(operand.at);
   return op == PTL_SWAP || operand.expected
-             ? PtlSwap(by.memory, to, operand.memory, from, bytes, at.process, at.index, at.bits, at.offset, by.told, 0, operand.expected,
+             ? PtlSwap(by.memory, to, operand.memory, from, bytes, at.process, at.index, at.bits, at.offset, by.user, 0, operand.expected,
                        op, type)
-             : PtlFetchAtomic(by.memory, to, operand.memory, from, bytes, at.process, at.index, at.bits, at.offset, by.told, 0, op, type);
+             : PtlFetchAtomic(by.memory, to, operand.memory, from, bytes, at.process, at.index, at.bits, at.offset, by.user, 0, op, type);
 }
 
 // Calls message(offset, length) for parts of at most `most` bytes until one fails; no bytes are a message, too.
@@ -192,7 +192,7 @@ class Operations {
     return now.failure != 0 ? State::failed : now.success >= issued() ? State::complete : State::pending;
   }
   // Nothing that was issued will count any more.
-  [[nodiscard]] bool settled() const {
+  [[nodiscard]] bool nothing_pending() const {
     if (issued() == 0) return true;
     const ptl_ct_event_t now = count();
     return now.success + now.failure >= issued();
@@ -247,7 +247,7 @@ class SignalledPuts {
     });
   }
   // Every signal is given, or never will be.
-  [[nodiscard]] bool is_over() const { return signals_.settled() || puts.count().failure != 0; }
+  [[nodiscard]] bool is_over() const { return signals_.nothing_pending() || puts.count().failure != 0; }
   // Until every signal is given. PTL_FAIL: something has failed.
   int quiet() const { return signals_.quiet(); }
   [[nodiscard]] ptl_size_t failures() const { return puts.failures() + signals_.failures(); }

@@ -35,7 +35,7 @@ client::By ticket(const Access& access) {
 }
 
 int used(const client::By& ticket, int code) {
-  auto* const part = static_cast<Request*>(ticket.told);
+  auto* const part = static_cast<Request*>(ticket.user);
   if (part == nullptr) return code;
   if (code != PTL_OK) part->attached->completed(*part);  // no event comes
   if (code == PTL_OK) device::detach(*part);

@@ -35,7 +35,7 @@ client::RemoteMemory memory(const Access& access, int64_t offset, bool maps) {
 // Waits for long accumulates that are pending on some of these bytes of the target.
 int keep_order(const char* function, const Access& access, int rank, int64_t begin, int64_t end) {
   Window& window = *access.window;
-  const auto none = [&] { return window.operations.settled(); };
+  const auto none = [&] { return window.operations.nothing_pending(); };
   const bool waits = window.long_accumulates.overlap(rank, access.displacement + begin, access.displacement + end, none);
   return waits ? flush(function, window) : MPI_SUCCESS;
 }

@@ -227,7 +227,7 @@ void tells_failures(const RemoteAddress& target, const char* which) {
   good(signalled.signal(target, PTL_SUM, 1), which);
   for (Operations* each : {&puts, &gets, &atomics}) {
     expect(each->quiet() == PTL_FAIL, which);
-    expect(each->state() == Operations::State::failed && each->failures() == 1 && each->settled(), which);
+    expect(each->state() == Operations::State::failed && each->failures() == 1 && each->nothing_pending(), which);
   }
   while (!signalled.is_over()) step();
   expect(signalled.failures() != 0, which);

@@ -190,15 +190,15 @@ void FabricTransport::grant(FabricLink& link) {
 
 // Returns how many links were granted credit.
 int FabricTransport::grant_owed() {
-  int told = 0;
+  int done = 0;
   for (FabricLink* const link : std::exchange(owed_, {})) {
     assert(link->owed);
     link->owed = false;
     if (link->state > LinkState::ready) continue;
     grant(*link);
-    if (!link->owed) ++told;
+    if (!link->owed) ++done;
   }
-  return told;
+  return done;
 }
 
 void FabricTransport::flush() {

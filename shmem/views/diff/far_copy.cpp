@@ -100,7 +100,7 @@ void ask_for_all_in_place(View& view, FarCopy& far, int q) {
 // It was in vain.
 void put_back(View& view, FarCopy& far) {
   if (!far.in_place) return;
-  while (!far.batch.settled()) PtlxProgress();  // nothing arrives any more then
+  while (!far.batch.nothing_pending()) PtlxProgress();  // nothing arrives any more then
   unpack(view, far.staged_too.data());
   own(library.slot(view.id).whole).store(far.was_whole, std::memory_order_release);
   far.saved = false;

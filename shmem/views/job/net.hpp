@@ -108,7 +108,7 @@ class Net {
   uint64_t counted(ptl_handle_ct_t count) const;
   void count_one(ptl_handle_ct_t count);
   // `from` is an offset of this process's block, whose bytes stay as they are until it is known that they came; or have left, when
-  // all of `leaving` is settled.
+  // nothing of `leaving` is pending.
   void put_counted(int pe, ptl_match_bits_t bits, size_t from, size_t bytes, Operations* leaving = nullptr);
   // Lets what happens when a counter reaches a threshold happen again, each time that it has counted `stride` more.
   void repeat(ptl_handle_ct_t count, uint64_t stride);

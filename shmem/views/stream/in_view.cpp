@@ -71,7 +71,7 @@ bool leave_view(View& view, double seconds) {
     if (!withdraw(place)) copying.push_back(reader);
   }
   const auto done = [&] {
-    return stream.leaving.settled() && std::none_of(copying.begin(), copying.end(), [&](int reader) {
+    return stream.leaving.nothing_pending() && std::none_of(copying.begin(), copying.end(), [&](int reader) {
              return PlaceOf(view, reader).look().where() == Where::taken_up && !library.net.dead(reader);
            });
   };

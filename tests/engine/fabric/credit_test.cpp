@@ -22,7 +22,7 @@ struct Sender {
   Credit credit;
   ReceiveCredit grant;
   std::deque<uint64_t> pending;  // costs, in order
-  std::deque<uint64_t> told;     // totals on their way back
+  std::deque<uint64_t> grants;   // totals on their way back
 
   uint64_t sum() const {
     uint64_t sum = 0;
@@ -37,8 +37,8 @@ struct Sender {
   }
   // Takes in the oldest total on its way.
   bool hear() {
-    const bool valid = credit.granted(told.front());
-    told.pop_front();
+    const bool valid = credit.granted(grants.front());
+    grants.pop_front();
     return valid;
   }
 };
@@ -53,7 +53,7 @@ struct Receiver {
     from.pending.pop_front();
     if (credit_pool.is_due(from.grant, most) || (answers && credit_pool.may_go_along(from.grant, most))) {
       const uint64_t total = credit_pool.next_total(from.grant, most);
-      from.told.push_back(total);
+      from.grants.push_back(total);
       credit_pool.tell(from.grant, total);
     }
     return fits;
@@ -68,7 +68,7 @@ TEST(FabricCredit, AMessageOfAnyLengthGoesAtOnceAndAThrottleAlways) {
   EXPECT_TRUE(sender.credit.covers(cost_of(header_of(0, wire::Kind::throttle))));
 }
 
-wire::Header whole() {
+wire::Header eager_rdma() {
   wire::Header header = header_of(wire::kWhole);
   header.rlength = kEager + 1;
   return header;
@@ -82,10 +82,10 @@ TEST(FabricCredit, OfPutsThatTravelWholeNoMoreAreUnderWayThanThereArePlaces) {
     size_t sent = 0;
     for (int i = 0; i < 100'000; ++i) {
       switch (random() % 4) {
-        case 0: sent += sender.send(cost_of(whole())); break;
+        case 0: sent += sender.send(cost_of(eager_rdma())); break;
         case 1: sender.send(cost_of(header_of(random() % (kEager + 1)))); break;
         case 2: ASSERT_TRUE(sender.pending.empty() || receiver.take(sender)); break;
-        default: ASSERT_TRUE(sender.told.empty() || sender.hear());
+        default: ASSERT_TRUE(sender.grants.empty() || sender.hear());
       }
       const auto places = static_cast<size_t>(std::count(sender.pending.begin(), sender.pending.end(), kOneEagerRdma));
       ASSERT_LT(places, kRdmaSlots) << "and one more may be being taken in";
@@ -105,11 +105,11 @@ TEST(FabricCredit, WhatIsUnderWayStaysBelowTheSumAndOneMessageFromEachAndNobodyW
       switch (random() % 4) {
         case 0:
         case 1:
-          sent += sender.send(random() % 16 == 0 ? cost_of(whole())
+          sent += sender.send(random() % 16 == 0 ? cost_of(eager_rdma())
                                                  : cost_of(header_of(random() % 3 ? random() % 64 : random() % (kEager + 1))));
           break;
         case 2: ASSERT_TRUE(sender.pending.empty() || receiver.take(sender)); break;
-        default: ASSERT_TRUE(sender.told.empty() || sender.hear());
+        default: ASSERT_TRUE(sender.grants.empty() || sender.hear());
       }
       uint64_t all = 0;
       if (i % 64 == 0)
@@ -122,7 +122,7 @@ TEST(FabricCredit, WhatIsUnderWayStaysBelowTheSumAndOneMessageFromEachAndNobodyW
     // All that is pending arrives, so that each sender may send a message of any length again.
     for (Sender& sender : senders) {
       while (!sender.pending.empty()) ASSERT_TRUE(receiver.take(sender));
-      while (!sender.told.empty()) ASSERT_TRUE(sender.hear());
+      while (!sender.grants.empty()) ASSERT_TRUE(sender.hear());
       EXPECT_TRUE(sender.credit.covers(kOneMessage));
     }
   }
@@ -135,7 +135,7 @@ TEST(FabricCredit, OneWhoSendsAloneGetsAWindowAndIsToldSeldom) {
   for (int i = 0; i < 10'000; ++i) {
     ASSERT_TRUE(sender.send(cost_of(header_of(8))));
     ASSERT_TRUE(receiver.take(sender));
-    for (; !sender.told.empty(); sender.told.pop_front(), ++told) ASSERT_TRUE(sender.credit.granted(sender.told.front()));
+    for (; !sender.grants.empty(); sender.grants.pop_front(), ++told) ASSERT_TRUE(sender.credit.granted(sender.grants.front()));
   }
   EXPECT_LE(told, static_cast<int>(10'000 * cost_of(header_of(8)) / (kWindow / 8 * 5)) + 2);
   uint64_t more = 0;
@@ -150,7 +150,7 @@ TEST(FabricCredit, OneWhoIsAnsweredIsToldSoonerAndNeverHasLessThanHalf) {
   for (int i = 0; i < 10'000; ++i) {
     ASSERT_TRUE(sender.send(cost_of(header_of(8))));
     ASSERT_TRUE(receiver.take(sender));
-    for (; !sender.told.empty(); sender.told.pop_front(), ++told) ASSERT_TRUE(sender.credit.granted(sender.told.front()));
+    for (; !sender.grants.empty(); sender.grants.pop_front(), ++told) ASSERT_TRUE(sender.credit.granted(sender.grants.front()));
     EXPECT_GE(sender.grant.outstanding(), i == 0 ? 0 : kWindow / 2);
   }
   EXPECT_LE(told, static_cast<int>(10'000 * cost_of(header_of(8)) / (kWindow / 2)) + 2);

@@ -162,7 +162,7 @@ class ByHand final : public fabric::ConnectionClient {
 };
 
 // A transport that hears from a process by hand, and from another one like itself.
-class FabricWholeByHand : public testing::Test {
+class FabricEagerRdmaByHand : public testing::Test {
  protected:
   void SetUp() override {
     by_hand_ = std::make_unique<ByHand>(receiver_->self(), [this] { receiver_->poll(16); });
@@ -220,7 +220,7 @@ class FabricWholeByHand : public testing::Test {
   Link* link_ = nullptr;
 };
 
-TEST_F(FabricWholeByHand, APutArrivesWithItsHeaderBehindItsData) {
+TEST_F(FabricEagerRdmaByHand, APutArrivesWithItsHeaderBehindItsData) {
   for (const size_t size : {kShort, kWhole}) {
     by_hand_->write(size);
     settle();
@@ -235,7 +235,7 @@ TEST_F(FabricWholeByHand, APutArrivesWithItsHeaderBehindItsData) {
   EXPECT_EQ(receiver_->malformed(), 0u);
 }
 
-TEST_F(FabricWholeByHand, WordsOfNoKnownKindAreCountedAndPassedOver) {
+TEST_F(FabricEagerRdmaByHand, WordsOfNoKnownKindAreCountedAndPassedOver) {
   by_hand_->write(kShort);
   by_hand_->say_header(0, wire::kWhole, kShort);
   by_hand_->say(by_hand_->prefix(0x50544401));
@@ -245,7 +245,7 @@ TEST_F(FabricWholeByHand, WordsOfNoKnownKindAreCountedAndPassedOver) {
   expect_others_are_served();
 }
 
-TEST_F(FabricWholeByHand, WhoEndsBehindTheDataIsLostAndThePutNeverArrives) {
+TEST_F(FabricEagerRdmaByHand, WhoEndsBehindTheDataIsLostAndThePutNeverArrives) {
   for (const size_t size : {kWhole / 2, kWhole}) {
     by_hand_->write(size);
     settle();
@@ -257,7 +257,7 @@ TEST_F(FabricWholeByHand, WhoEndsBehindTheDataIsLostAndThePutNeverArrives) {
   }
 }
 
-TEST_F(FabricWholeByHand, WhoSaysNothingBehindTheDataHoldsNobodyUp) {
+TEST_F(FabricEagerRdmaByHand, WhoSaysNothingBehindTheDataHoldsNobodyUp) {
   by_hand_->write(kWhole);
   while (receiver_->poll(16) > 0 || !receiver_->idle()) continue;
   expect_others_are_served();
@@ -268,7 +268,7 @@ TEST_F(FabricWholeByHand, WhoSaysNothingBehindTheDataHoldsNobodyUp) {
   EXPECT_EQ(sink_.arrivals.front().from, link_);
 }
 
-TEST_F(FabricWholeByHand, DataThatComeAfterTheEndGoNowhereButToTheirPlace) {
+TEST_F(FabricEagerRdmaByHand, DataThatComeAfterTheEndGoNowhereButToTheirPlace) {
   by_hand_->hang_up();
   until_lost();
   by_hand_->write(kWhole);
@@ -278,7 +278,7 @@ TEST_F(FabricWholeByHand, DataThatComeAfterTheEndGoNowhereButToTheirPlace) {
   expect_others_are_served();
 }
 
-TEST_F(FabricWholeByHand, AReceiverMayEndWhileDataAreOnTheirWay) {
+TEST_F(FabricEagerRdmaByHand, AReceiverMayEndWhileDataAreOnTheirWay) {
   by_hand_->write(kWhole);
   receiver_.reset();
   EXPECT_TRUE(sink_.arrivals.empty());
@@ -342,7 +342,7 @@ TEST(FabricBothByHand, AWayThatWasOpenedBeforeTheHelloWasReadIsOpen) {
   }
 }
 
-TEST_F(FabricWholeByHand, MoreCreditGoesWithAMessageThatGoesThereAnyway) {
+TEST_F(FabricEagerRdmaByHand, MoreCreditGoesWithAMessageThatGoesThereAnyway) {
   const size_t before = by_hand_->listen();
   constexpr size_t kMany = fabric::kWindow / 2 / wire::kKeptHeader + 1;
   for (size_t i = 0; i < kMany; ++i) by_hand_->say_header(0, 0, 0);

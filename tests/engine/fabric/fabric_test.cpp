@@ -68,11 +68,11 @@ struct Nobody final : fabric::ConnectionClient {
 
 TEST(ConnectionManager, DropsWhoCallsAndDoesNotSayHello) {
   Nobody nobody;
-  fabric::ConnectionManager guard(INADDR_LOOPBACK, 0, 1);
+  fabric::ConnectionManager connections(INADDR_LOOPBACK, 0, 1);
   sockaddr_in address{};
   address.sin_family = AF_INET;
   address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
-  address.sin_port = htons(static_cast<uint16_t>(guard.self().pid));
+  address.sin_port = htons(static_cast<uint16_t>(connections.self().pid));
   std::vector<int> strangers;
   for (const size_t said : {size_t{0}, sizeof(fabric::Hello) - 1}) {
     strangers.push_back(socket(AF_INET, SOCK_STREAM, 0));
@@ -84,16 +84,16 @@ TEST(ConnectionManager, DropsWhoCallsAndDoesNotSayHello) {
     char byte;
     return recv(stranger, &byte, 1, MSG_DONTWAIT) < 0 && errno == EAGAIN;
   };
-  while (!guard.needs_look()) guard.poll(nobody);
-  while (std::any_of(strangers.begin(), strangers.end(), stands)) guard.poll(nobody), guard.look(nobody);
+  while (!connections.needs_look()) connections.poll(nobody);
+  while (std::any_of(strangers.begin(), strangers.end(), stands)) connections.poll(nobody), connections.look(nobody);
   for (const int stranger : strangers) close(stranger);
-  guard.look(nobody);
-  EXPECT_FALSE(guard.needs_look()) << "nobody is left to be looked at";
-  EXPECT_FALSE(guard.pending());
+  connections.look(nobody);
+  EXPECT_FALSE(connections.needs_look()) << "nobody is left to be looked at";
+  EXPECT_FALSE(connections.pending());
 }
 
 TEST(ConnectionManager, SaysThatDescriptorsAreMissingAndNotThatThePeerIsGone) {
-  fabric::ConnectionManager guard(INADDR_LOOPBACK, 0, 1);
+  fabric::ConnectionManager connections(INADDR_LOOPBACK, 0, 1);
   fabric::FabricLink link;
   link.process = {INADDR_LOOPBACK, 1};
   rlimit before;
@@ -101,8 +101,8 @@ TEST(ConnectionManager, SaysThatDescriptorsAreMissingAndNotThatThePeerIsGone) {
   testing::internal::CaptureStderr();
   const rlimit none{0, before.rlim_max};
   ASSERT_EQ(setrlimit(RLIMIT_NOFILE, &none), 0);
-  EXPECT_FALSE(guard.call(link));
-  EXPECT_FALSE(guard.call(link));
+  EXPECT_FALSE(connections.call(link));
+  EXPECT_FALSE(connections.call(link));
   ASSERT_EQ(setrlimit(RLIMIT_NOFILE, &before), 0);
   const std::string said = testing::internal::GetCapturedStderr();
   EXPECT_NE(said.find("127.0.0.1:1 cannot be reached"), std::string::npos) << said;
@@ -234,9 +234,9 @@ TEST_P(FabricOf, AProcessWithTheAddressOfADeadOneIsANewLink) {
 }
 
 // Two ends, of which the first sends puts by eager RDMA and others.
-class FabricWhole {
+class FabricEagerRdma {
  public:
-  FabricWhole(std::unique_ptr<FabricTransport> from, std::unique_ptr<FabricTransport> to, Recorder& sink)
+  FabricEagerRdma(std::unique_ptr<FabricTransport> from, std::unique_ptr<FabricTransport> to, Recorder& sink)
       : sender(std::move(from)), receiver(std::move(to)), sink_(sink), link_(sender->connect(receiver->self())) {
     link_->peer = Recorder::somebody();
   }
@@ -295,7 +295,7 @@ class FabricWhole {
 
 TEST_P(FabricOf, PutsThatTravelWholeKeepTheirOrderAndTheirBytes) {
   Recorder sinks[2];
-  FabricWhole ends(open(sinks[0]), open(sinks[1]), sinks[1]);
+  FabricEagerRdma ends(open(sinks[0]), open(sinks[1]), sinks[1]);
   const size_t whole = ends.sender->limits().whole, eager = ends.sender->limits().eager;
   if (whole == 0) GTEST_SKIP() << "no put travels whole by this provider";
   std::mt19937 random(7);
@@ -319,12 +319,12 @@ TEST_P(FabricOf, PutsThatTravelWholeKeepTheirOrderAndTheirBytes) {
 // behind the data.
 TEST_P(FabricOf, AShortPushInAStreamEndsWithoutAWordOfThePeer) {
   Recorder sinks[2];
-  FabricWhole ends(open(sinks[0]), open(sinks[1]), sinks[1]);
+  FabricEagerRdma ends(open(sinks[0]), open(sinks[1]), sinks[1]);
   constexpr size_t kSize = 32 << 10;  // sockets take it in
   if (ends.sender->limits().whole == 0) GTEST_SKIP() << "what this provider sends next might overtake a push";
   ends.ask_for_a_place(kSize);
   while (sinks[1].arrivals.empty()) ends.pump();
-  std::vector<std::byte> from = FabricWhole::bytes(1, kSize), to(kSize);
+  std::vector<std::byte> from = FabricEagerRdma::bytes(1, kSize), to(kSize);
   Exposed exposed;
   ASSERT_TRUE(ends.receiver->expose(*sinks[1].arrivals.front().from, to.data(), kSize, true, exposed));
   Moved moved;
@@ -344,7 +344,7 @@ template <class Open, class Body>
 void with_first_whole(Open&& open, Body&& body) {
   for (const size_t size : {fabric::kEagerRdmaMost, size_t{20'000}}) {
     Recorder sinks[2];
-    FabricWhole ends(open(sinks[0]), open(sinks[1]), sinks[1]);
+    FabricEagerRdma ends(open(sinks[0]), open(sinks[1]), sinks[1]);
     if (ends.sender->limits().whole == 0) GTEST_SKIP() << "no put travels whole by this provider";
     ends.send_first(size);
     body(ends, sinks[1], size);
@@ -353,7 +353,7 @@ void with_first_whole(Open&& open, Body&& body) {
 
 TEST_P(FabricOf, PutsThatTravelWholeWaitForPlacesWhileNobodyTakesThemIn) {
   with_first_whole([this](Recorder& sink) { return open(sink); },
-                   [](FabricWhole& ends, Recorder&, size_t size) {
+                   [](FabricEagerRdma& ends, Recorder&, size_t size) {
                      std::vector<size_t> sizes{size};
                      uint64_t seen = 0;
                      for (int refused = 0; refused < 2000; ++refused, ends.sender->poll(16)) {
@@ -367,7 +367,7 @@ TEST_P(FabricOf, PutsThatTravelWholeWaitForPlacesWhileNobodyTakesThemIn) {
 
 TEST_P(FabricOf, AnEndInTheMidstOfPutsThatTravelWholeIsToldAfterThem) {
   with_first_whole([this](Recorder& sink) { return open(sink); },
-                   [](FabricWhole& ends, Recorder& sink, size_t size) {
+                   [](FabricEagerRdma& ends, Recorder& sink, size_t size) {
                      std::vector<size_t> sizes{size};
                      uint64_t seen = 0;
                      for (; seen == 0; ends.expect(seen, sizes)) ends.pump();
