@@ -133,7 +133,8 @@ int transfer_packed(const char* function, const Access& access, const Runs& to, 
   return error == MPI_SUCCESS && !access.member->mapped ? flush(function, *access.window) : error;
 }
 
-// Reads the target, computes here, writes back: compute(bytes) says whether it has changed them.
+// Reads the target, computes here, writes back: compute(bytes) says whether it has changed them. Claims no memory under the lock, and
+// neither may compute().
 template <class Compute>
 int under_lock(const char* function, const Access& access, int rank, const Runs& to, Compute&& compute) {
   int error;
@@ -141,12 +142,13 @@ int under_lock(const char* function, const Access& access, int rank, const Runs&
   const auto change = [&](ptl_op_t op, int64_t value) {
     return change_control(function, *access.window, rank, &Control::accumulate, op, value, old);
   };
+  const bool in_place = access.member->mapped && to.all().size() == 1;
+  const std::unique_ptr<std::byte[]> value(in_place ? nullptr : new std::byte[static_cast<size_t>(to.bytes())]);
   while ((error = change(PTL_CSWAP, 1)) == MPI_SUCCESS && old != 0) client::step();
   if (error != MPI_SUCCESS) return error;
-  if (access.member->mapped && to.all().size() == 1) {
+  if (in_place) {
     compute(mapped(access, to.begin()));
   } else {
-    const std::unique_ptr<std::byte[]> value(new std::byte[static_cast<size_t>(to.bytes())]);
     error = transfer_packed<false>(function, access, to, value.get());
     if (error == MPI_SUCCESS && compute(value.get())) error = transfer_packed<true>(function, access, to, value.get());
   }
@@ -158,15 +160,15 @@ int combine_under_lock(const char* function, const Access& access, int rank, con
                        void* result, const Runs& old, MPI_Op op, MPI_Datatype element) {
   const size_t bytes = static_cast<size_t>(to.bytes());
   std::unique_ptr<std::byte[]> packed;
+  const std::byte* operand = place(origin, from.begin());
+  if (op != MPI_NO_OP && from.all().size() > 1) {
+    packed.reset(new std::byte[bytes]);
+    pack(packed.get(), origin, from, true);
+    operand = packed.get();
+  }
   return under_lock(function, access, rank, to, [&](std::byte* value) {
     if (result) pack(value, result, old, false);
     if (op == MPI_NO_OP) return false;
-    const std::byte* operand = place(origin, from.begin());
-    if (from.all().size() > 1) {
-      packed.reset(new std::byte[bytes]);
-      pack(packed.get(), origin, from, true);
-      operand = packed.get();
-    }
     if (op == MPI_REPLACE) std::memcpy(value, operand, bytes);
     else apply(op, operand, value, bytes / element_bytes(element), element);
     return true;

@@ -48,9 +48,9 @@ struct Row {
 };
 
 MPI_Comm comm, other = MPI_COMM_NULL;
-MPI_Datatype type;
+MPI_Datatype type = MPI_DATATYPE_NULL;
 MPI_Group group;
-MPI_Win win;
+MPI_Win win = MPI_WIN_NULL;
 MPI_Info info;
 MPI_Request request;
 MPI_Op op;
@@ -207,6 +207,27 @@ std::vector<Row> alone() {
          if (code == MPI_SUCCESS) code = MPI_File_read_at_all(file, 0, out, 4096, MPI_INT, MPI_STATUS_IGNORE);
          MPI_File_close(&file);
          return code;
+       }},
+      {"Accumulate under a lock",
+       [] {
+         static struct {
+           double value;
+           int place;
+         } here[4], there[4];
+         if (win == MPI_WIN_NULL)
+           if (const int code = MPI_Win_create(there, sizeof there, sizeof *there, MPI_INFO_NULL, MPI_COMM_SELF, &win)) return code;
+         if (type == MPI_DATATYPE_NULL)
+           if (const int code = MPI_Type_vector(2, 1, 2, MPI_DOUBLE_INT, &type)) return code;
+         MPI_Type_commit(&type);
+         MPI_Win_set_errhandler(win, MPI_ERRORS_RETURN);
+         if (const int code = MPI_Win_lock(MPI_LOCK_SHARED, 0, 0, win)) return code;
+         const int code = MPI_Accumulate(here, 1, type, 0, 0, 1, type, MPI_MAXLOC, win);
+         EXPECT_EQ(MPI_Win_unlock(0, win), MPI_SUCCESS);
+         return code;
+       },
+       [] {
+         MPI_Win_free(&win);
+         free_type();
        }},
       {"Comm_revoke of a copy of MPI_COMM_SELF",
        [] {
