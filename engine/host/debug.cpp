@@ -13,7 +13,9 @@ constexpr char kBytes[] = "BYTES";
 constexpr DebugKey kKeys[] = {
     {"arguments", nullptr, "explains each PTL_ARG_INVALID: function, argument, why"},
     {"buffers", nullptr, "MPI: finds data to be sent that cannot be read to their end"},
-    {"calls", nullptr, "MPI: finds collectives whose operations, roots, datatypes or order differ between ranks"},
+    {"calls", nullptr,
+     "MPI: finds collectives whose operations, roots, datatypes or order differ between ranks, and messages whose datatypes are not those "
+     "of their receives"},
     {"leaks", nullptr, "MPI: tells what each rank has left at MPI_Finalize"},
     {"waits", nullptr, "PEACE: tells which requests have waited for a second, and for whom"},
     {"views", nullptr, "VODCA: finds ids of barriers that differ, detected views that overlap, reads of a declared view that is not held"},

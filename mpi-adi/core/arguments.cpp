@@ -52,7 +52,8 @@ int check_receive_slowly(const Arguments& given) {
   if (!is_member(given.peer, *comm) && given.peer != MPI_PROC_NULL && given.peer != MPI_ANY_SOURCE) return raise_rank(given, *comm);
   if ((given.tag < 0 || given.tag > kMaxTag) && given.tag != MPI_ANY_TAG) return raise_tag(given, *comm);
   if (int error = check_common(given, *comm)) return error;
-  return comm->is_revoked() ? raise_revoked(given.function, *comm) : MPI_SUCCESS;
+  if (comm->is_revoked()) return raise_revoked(given.function, *comm);
+  return debug.calls && given.peer != MPI_PROC_NULL ? kCompared : MPI_SUCCESS;
 }
 
 }  // namespace portunus::mpi

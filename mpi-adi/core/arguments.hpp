@@ -24,6 +24,9 @@ struct Arguments {
   MPI_Comm comm;
 };
 
+// In place of MPI_SUCCESS from the check of a receive: what it receives is to be compared with what is sent (pt2pt/signatures.hpp).
+constexpr int kCompared = -1;
+
 // MPI_SUCCESS when all is well: the peer is then MPI_PROC_NULL or, for receives, MPI_ANY_SOURCE. Else raises the error.
 [[gnu::cold, gnu::noinline]] int check_send_slowly(const Arguments& given);
 [[gnu::cold, gnu::noinline]] int check_receive_slowly(const Arguments& given);
@@ -76,7 +79,8 @@ inline int check_send(const Arguments& given, Communicator*& comm, size_t& bytes
 }
 inline int check_receive(const Arguments& given, Communicator*& comm, size_t& bytes) {
   const Datatype* type;
-  return check_receive(given, comm, type, bytes);
+  const int error = check_receive(given, comm, type, bytes);
+  return error == kCompared ? MPI_SUCCESS : error;
 }
 
 // The process a receive names.

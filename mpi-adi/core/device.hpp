@@ -89,20 +89,23 @@ inline void note_send(Request& request, int target, ptl_match_bits_t bits) {
   request.requested = static_cast<ptl_size_t>(target);
 }
 // `waits`: the caller does nothing before it is complete.
-inline int isend(Request& request, const void* buf, size_t bytes, int target, ptl_match_bits_t bits, bool waits = false) {
+// `signature`: of the data, for the receiver (types/signature.hpp).
+inline int isend(Request& request, const void* buf, size_t bytes, int target, ptl_match_bits_t bits, bool waits = false,
+                 ptl_hdr_data_t signature = 0) {
   const ptl_handle_md_t md = bytes > device.eager_limit ? device.md_long : waits ? device.md_waited : device.md_sent;
   note_send(request, target, bits);
-  return PtlPut(md, offset_of(buf), bytes, PTL_NO_ACK_REQ, process(target), kMessagePortal, bits, 0, &request, 0);
+  return PtlPut(md, offset_of(buf), bytes, PTL_NO_ACK_REQ, process(target), kMessagePortal, bits, 0, &request, signature);
 }
 // Complete when the message was matched with a receive.
-inline int issend(Request& request, const void* buf, size_t bytes, int target, ptl_match_bits_t bits) {
+inline int issend(Request& request, const void* buf, size_t bytes, int target, ptl_match_bits_t bits, ptl_hdr_data_t signature = 0) {
   note_send(request, target, bits);
-  return PtlPut(device.md_synchronous, offset_of(buf), bytes, PTL_ACK_REQ, process(target), kMessagePortal, bits, 0, &request, 0);
+  return PtlPut(device.md_synchronous, offset_of(buf), bytes, PTL_ACK_REQ, process(target), kMessagePortal, bits, 0, &request, signature);
 }
 
 // The same of data that lie as `layout` says, packed by whoever steps the engine. It stays valid until the request completes;
 // without one (bytes <= device.copy_limit) the message is complete at return.
-int send_laid_out(Request* request, bool synchronous, const ptlx_layout_t& layout, size_t bytes, int target, ptl_match_bits_t bits);
+int send_laid_out(Request* request, bool synchronous, const ptlx_layout_t& layout, size_t bytes, int target, ptl_match_bits_t bits,
+                  ptl_hdr_data_t signature = 0);
 
 // `options`: PTLX_ME_LAYOUT when buf is a ptlx_layout_t, or 0.
 inline ptl_me_t receive_entry(void* buf, size_t bytes, ptl_rank_t source, Pattern pattern, unsigned options = 0) {

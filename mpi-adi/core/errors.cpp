@@ -12,6 +12,7 @@
 #include "mpi-adi/core/init.hpp"
 #include "mpi-adi/core/profiling.hpp"
 #include "mpi-adi/mpi-ext.h"
+#include "mpi-adi/pt2pt/signatures.hpp"
 
 namespace portunus::mpi {
 namespace {
@@ -170,6 +171,7 @@ int raise_revoked(const char* function, const Communicator& comm) {
 }
 
 int error_class_of(const Request& request) {
+  if (request.failure == kOtherTypes) return MPI_ERR_TYPE;
   if (request.failure == kRevoked) return MPIX_ERR_REVOKED;
   if (request.failure == PTL_NI_UNDELIVERABLE) return MPI_ERR_PROC_ABORTED;
   if (request.failure != PTL_NI_OK) return MPI_ERR_OTHER;
@@ -178,6 +180,7 @@ int error_class_of(const Request& request) {
 
 int raise_request(const char* function, const Request& request) {
   const int error_class = error_class_of(request);
+  if (request.failure == kOtherTypes) return raise(function, request.comm, error_class, "%s", signatures::complaint(request).c_str());
   if (error_class == MPIX_ERR_REVOKED && request.comm != nullptr) return raise_revoked(function, *request.comm);
   if (error_class != MPI_ERR_TRUNCATE)
     return raise(function, request.comm, error_class, "%s failed: %s", request.receives ? "a receive" : "a send",

@@ -4,8 +4,10 @@
 #include <cassert>
 #include <vector>
 
+#include "mpi-adi/core/debug.hpp"
 #include "mpi-adi/core/device.hpp"
 #include "mpi-adi/core/long_waits.hpp"
+#include "mpi-adi/pt2pt/signatures.hpp"
 
 namespace portunus::mpi::device {
 namespace {
@@ -80,8 +82,10 @@ void complete(const ptl_event_t& event) {
     request.length = event.mlength;
     request.requested = event.rlength;
   }
-  if (request.special && request.attached) [[unlikely]]
-    request.attached->completed(request);
+  if (request.special) [[unlikely]] {
+    if (debug.calls && receives) signatures::compare(request, event);
+    if (request.attached) request.attached->completed(request);
+  }
   conclude(request);
 }
 
@@ -131,14 +135,15 @@ void cancel_receive(Request& request) {
   conclude(request);
 }
 
-int send_laid_out(Request* request, bool synchronous, const ptlx_layout_t& layout, size_t bytes, int target, ptl_match_bits_t bits) {
+int send_laid_out(Request* request, bool synchronous, const ptlx_layout_t& layout, size_t bytes, int target, ptl_match_bits_t bits,
+                  ptl_hdr_data_t signature) {
   const ptl_handle_md_t md = request == nullptr            ? device.md_copied_layout
                              : synchronous                 ? device.md_synchronous_layout
                              : bytes <= device.eager_limit ? device.md_sent_layout
                                                            : device.md_long_layout;
   if (request != nullptr) note_send(*request, target, bits);
   return PtlPut(md, offset_of(&layout), bytes, synchronous ? PTL_ACK_REQ : PTL_NO_ACK_REQ, process(target), kMessagePortal, bits, 0,
-                request, 0);
+                request, signature);
 }
 
 void wait_for(Request& request) {

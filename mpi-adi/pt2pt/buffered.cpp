@@ -61,7 +61,8 @@ int send_buffered(const Arguments& given, const Communicator& comm, size_t bytes
   }
   request->attached = kept;
   request->special = true;
-  const int result = device::isend(*request, kept->data(), bytes, comm.job_rank(given.peer), own_bits(comm, given.tag));
+  const int result =
+      device::isend(*request, kept->data(), bytes, comm.job_rank(given.peer), own_bits(comm, given.tag), false, signatures::of(given));
   if (result != PTL_OK) {
     pool.release(request);
     return raise_portals(given.function, &comm, result);

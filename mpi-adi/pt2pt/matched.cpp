@@ -63,6 +63,7 @@ int imrecv(const char* function, void* buf, MPI_Count count, MPI_Datatype dataty
   Request* claimed = error == MPI_SUCCESS ? pool.claim(comm, true) : nullptr;
   if (error == MPI_SUCCESS && claimed == nullptr) error = raise_no_request(given, comm);
   if (error == MPI_SUCCESS) {
+    signatures::expect(*claimed, given);
     const int result = receive_by(*claimed, buf, given, *find_type(given.datatype, given.count), bytes, [&](void* room, unsigned options) {
       return device::irecv_label(*claimed, room, bytes, message->label, options);
     });

@@ -60,6 +60,7 @@ class PartitionedMessage final : public Attachment {
     }
     if (!receives_) return partitions() == 0 ? go(request) : MPI_SUCCESS;
     device::reachable_source(*request.comm, given_.peer);
+    signatures::expect(request, given_);
     const int result = device::irecv(request, room(), bytes_, match_rank(*request.comm, given_.peer), {bits_, 0});
     if (device::failures.count.load(std::memory_order_relaxed) != 0 && result == PTL_OK) device::look_again(request);
     return started(request, result);
@@ -87,7 +88,8 @@ class PartitionedMessage final : public Attachment {
   int go(Request& request) {
     if (given_.peer == MPI_PROC_NULL) return started(request, device::signal(request));
     if (scratch_) pack(given_, scratch_->data(), bytes_);
-    return started(request, device::isend(request, room(), bytes_, request.comm->job_rank(given_.peer), bits_));
+    return started(request,
+                   device::isend(request, room(), bytes_, request.comm->job_rank(given_.peer), bits_, false, signatures::of(given_)));
   }
   int started(Request& request, int result) {
     if (result == PTL_OK) return MPI_SUCCESS;

@@ -22,6 +22,7 @@ class PersistentMessage final : public Attachment {
   int start(Request& request) override {
     if (given_.peer == MPI_PROC_NULL) return done_at_once(request);
     given_.function = "MPI_Start";
+    if (kind_ == Kind::receive) signatures::expect(request, given_);
     if (kind_ == Kind::receive) return started(request, start_receive(request, room_, given_, bytes_));
     const Communicator& comm = *request.comm;
     if (!device::reachable(comm.job_rank(given_.peer))) {

@@ -13,7 +13,8 @@ int start_packed_send(Mode mode, Request& request, const Arguments& given, size_
   int result;
   if (shares_memory(target)) {
     const ptlx_layout_t& layout = lay_out(request, const_cast<void*>(given.buf), given);
-    result = device::send_laid_out(&request, mode == Mode::synchronous, layout, bytes, target, own_bits(comm, given.tag));
+    result =
+        device::send_laid_out(&request, mode == Mode::synchronous, layout, bytes, target, own_bits(comm, given.tag), signatures::of(given));
   } else {  // a network reads from one piece of memory: packed here, the engine is free meanwhile
     const std::byte* packed = pack_into_scratch(request, given, bytes);
     if (packed == nullptr) return PTL_NO_SPACE;
@@ -56,6 +57,27 @@ int receive_in_pool(void* buf, const Arguments& given, MPI_Status* status) {
   MPI_Request handle;
   if (int error = ireceive(buf, given, &handle)) return error;
   return wait_in_pool(given.function, handle, status);
+}
+
+int receive_compared(void* buf, const Arguments& given, MPI_Status* status) {
+  MPI_Request handle;
+  if (int error = ireceive_compared(buf, given, &handle)) return error;
+  return wait_in_pool(given.function, handle, status);
+}
+
+int ireceive_compared(void* buf, const Arguments& given, MPI_Request* handle) {
+  Communicator* const comm = find_communicator(given.comm);
+  if (handle == nullptr) return raise_no_handle(given, comm);
+  Request* request = pool.claim(comm, true);
+  if (request == nullptr) return raise_no_request(given, comm);
+  signatures::expect(*request, given);
+  const Datatype& type = *find_type(given.datatype, given.count);
+  if (int result = start_receive(*request, buf, given, type, bytes_of(given, &type)); result != PTL_OK) {
+    pool.release(request);
+    return raise_portals(given.function, comm, result);
+  }
+  *handle = handle_of(request);
+  return MPI_SUCCESS;
 }
 
 int receive_without_slot(void* buf, const Arguments& given, MPI_Status* status) {

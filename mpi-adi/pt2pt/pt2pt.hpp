@@ -9,6 +9,7 @@
 #include "mpi-adi/core/device.hpp"
 #include "mpi-adi/core/errors.hpp"
 #include "mpi-adi/pt2pt/packing.hpp"
+#include "mpi-adi/pt2pt/signatures.hpp"
 #include "mpi-adi/pt2pt/status.hpp"
 
 namespace portunus::mpi {
@@ -23,8 +24,9 @@ inline ptl_match_bits_t own_bits(const Communicator& comm, int tag) { return mat
 inline int start_send(Mode mode, Request& request, const void* data, const Arguments& given, size_t bytes, bool waits = false) {
   const Communicator& comm = *request.comm;
   const int target = comm.job_rank(given.peer);
-  return mode == Mode::standard ? device::isend(request, data, bytes, target, own_bits(comm, given.tag), waits)
-                                : device::issend(request, data, bytes, target, own_bits(comm, given.tag));
+  const uint64_t signature = signatures::of(given);
+  return mode == Mode::standard ? device::isend(request, data, bytes, target, own_bits(comm, given.tag), waits, signature)
+                                : device::issend(request, data, bytes, target, own_bits(comm, given.tag), signature);
 }
 inline int start_receive(Request& request, void* room, const Communicator& comm, const Arguments& given, size_t bytes, unsigned options) {
   return device::irecv(request, room, bytes, match_rank(comm, given.peer), pattern(comm.context, given.peer, given.tag), options);
@@ -85,6 +87,9 @@ inline int start_receive(Request& request, void* buf, const Arguments& given, si
 template <Mode mode>
 int isend(const Arguments& given, MPI_Request* handle);
 
+// Receives whose arguments were checked, and whose data are compared with what is sent.
+[[gnu::cold, gnu::noinline]] int receive_compared(void* buf, const Arguments& given, MPI_Status* status);
+[[gnu::cold, gnu::noinline]] int ireceive_compared(void* buf, const Arguments& given, MPI_Request* handle);
 // With many threads, every receive and every long send that waits is in the pool.
 int receive_in_pool(void* buf, const Arguments& given, MPI_Status* status);
 // A receive whose arguments were checked, where all requests are in use.
@@ -151,7 +156,7 @@ inline int receive(void* buf, const Arguments& given, MPI_Status* status) {
   const Datatype* type;
   size_t bytes;
   if (int error = check_receive(given, comm, type, bytes)) [[unlikely]]
-    return error;
+    return error == kCompared ? receive_compared(buf, given, status) : error;
   if (given.peer == MPI_PROC_NULL) [[unlikely]] {
     set_null_process_status(status);
     return MPI_SUCCESS;
@@ -184,7 +189,7 @@ int isend(const Arguments& given, MPI_Request* handle) {
   const Datatype* type;
   size_t bytes;
   if (int error = check_receive(given, comm, type, bytes)) [[unlikely]]
-    return error;
+    return error == kCompared ? ireceive_compared(buf, given, handle) : error;
   if (handle == nullptr) [[unlikely]]
     return raise_no_handle(given, comm);
   *handle = handle_of(pool.received_nothing());

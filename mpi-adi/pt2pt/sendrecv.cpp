@@ -58,6 +58,7 @@ int sendrecv_replace(const Arguments& to, void* room, const Arguments& from, MPI
   if (int error = check_receive(from, comm, bytes)) return error;
   const std::unique_ptr<std::byte[]> copy = copy_of(to, bytes);
   if (!copy) return raise_no_copy(to, comm, bytes);
+  const signatures::Original original(to, copy.get());
   return sendrecv(as_bytes(to, copy.get(), bytes), room, from, status);
 }
 
@@ -85,6 +86,7 @@ class Part final : public Attachment {
 
   void completed(Request& part) override {
     if (part.failure != PTL_NI_OK) whole_.failure = part.failure;
+    if (part.failure == kOtherTypes) signatures::hand_on(part, whole_);
     if (part.receives) {
       whole_.match_bits = part.match_bits;
       whole_.length = part.length;
@@ -123,6 +125,7 @@ int isendrecv(const Arguments& to, void* room, const Arguments& from, bool repla
   Request* whole = pool.claim(comm, from.peer != MPI_PROC_NULL);
   if (whole == nullptr) return raise_no_request(to, comm);
   const Arguments given = copy ? as_bytes(to, copy.get(), sent) : to;
+  const signatures::Original original(to, given.buf);
   auto* exchange = new Exchange(std::move(copy));
   whole->attached = exchange;
   whole->special = true;
@@ -130,7 +133,10 @@ int isendrecv(const Arguments& to, void* room, const Arguments& from, bool repla
   int error = MPI_SUCCESS;
   bool started = from.peer != MPI_PROC_NULL;
   if (started)
-    error = start_part(from, comm, true, *whole, *exchange, [&](Request& part) { return start_receive(part, room, from, received); });
+    error = start_part(from, comm, true, *whole, *exchange, [&](Request& part) {
+      signatures::expect(part, from);
+      return start_receive(part, room, from, received);
+    });
   if (!started || error != MPI_SUCCESS) exchange->settle(*whole);
   started = to.peer != MPI_PROC_NULL && error == MPI_SUCCESS;
   if (started)

@@ -35,6 +35,8 @@ struct Request;
 
 // As a request's failure: its communicator was revoked. None of Portals'.
 constexpr ptl_ni_fail_t kRevoked = 0x7f;
+// The same: the datatypes of what was sent are not those of the receive (pt2pt/signatures.hpp).
+constexpr ptl_ni_fail_t kOtherTypes = 0x7e;
 
 // The needs of a request beyond its event: buffers of its own, a way to be started again, the user's functions.
 // Thread: `completed` is called by the holder of the turn, all else by the thread that owns the request.
