@@ -204,6 +204,25 @@ bool CallLog::compare(int rank, In what) {
   return true;
 }
 
+bool CallLog::compare_numbers(int rank) {
+  std::array<Call, kKept> theirs;
+  const Shelf::Answer answer = shelf().get(comm_, comm_.job_rank(rank), &theirs, sizeof theirs);
+  if (answer != Shelf::Answer::here) return answer == Shelf::Answer::none;
+  uint64_t number = 0;
+  for (const Call& call : theirs) {
+    if (call.what == kNothing) return true;  // it has been told already
+    number = std::max(number, call.number);
+  }
+  if (number == number_) return true;
+  complaint_ = "rank " + std::to_string(rank) + " has made " + std::to_string(number) +
+               " collective calls on this communicator, this one " + std::to_string(number_);
+  const uint64_t first = std::min(number, number_) + 1;
+  const Call left_out = number < number_ ? noted(first % kKept) : theirs[first % kKept];
+  if (left_out.number == first) complaint_ += "; the first that is left out is " + name_of(left_out.what);
+  error_ = MPI_ERR_OTHER;
+  return true;
+}
+
 // The look comes first: it takes long, and an entry is not whole in between.
 void CallLog::watch(uint64_t signature) {
   constexpr uint64_t kBetweenLooks = kKept / 4;
@@ -217,6 +236,8 @@ bool CallLog::differs_at_the_end() {
   if (comm_.inter || comm_.size == 1 || has_differed()) return false;
   constexpr int kLooks = 100;
   for (int look = 0; look < kLooks && !compare(next_rank(), In::anything); ++look) {
+  }
+  for (int look = 0; look < kLooks && !has_differed() && !compare_numbers(next_rank()); ++look) {
   }
   return has_differed();
 }

@@ -90,6 +90,8 @@ class CallLog {
   Call noted(size_t i) const;
   // False: that rank does not answer now.
   bool compare(int rank, In what);
+  // Whether that rank has made as many collective calls. False: it does not answer now.
+  bool compare_numbers(int rank);
   // False: their entry is another call than this rank's. Says so.
   bool fits(int rank, const Call& mine, const Call& other, In what);
   void give_up();

@@ -79,6 +79,12 @@ void note_signature(const Call& call, MPI_Count count, MPI_Datatype type, MPI_Op
   call.signature = types == kAnySignature ? types : (op == MPI_OP_NULL ? 0 : operation << 32) | (types ^ types >> 32) % (uint64_t{1} << 32);
 }
 
+void note_basic_type(const Call& call, bool has_data, MPI_Datatype type) {
+  const Datatype* const basic = has_data ? only_basic_of(*find_type(type)) : nullptr;
+  const uint64_t types = basic != nullptr ? signature_of(*basic, 1) : 0;
+  call.signature = (types ^ types >> 32) % (uint64_t{1} << 32);
+}
+
 int check_op(const Call& call, MPI_Op op, MPI_Datatype type) {
   const char* why = refusal(op, type);
   return why == nullptr ? MPI_SUCCESS : raise(call.function, call.comm, MPI_ERR_OP, "%s", why);

@@ -66,6 +66,12 @@ inline void sign(const Call& call, MPI_Count count, MPI_Datatype type, MPI_Op op
   if (debug.calls) [[unlikely]]
     note_signature(call, count, type, op);
 }
+// The same where ranks have parts of different lengths, of which some may have none: the basic datatype, if it is one only.
+[[gnu::cold, gnu::noinline]] void note_basic_type(const Call& call, bool has_data, MPI_Datatype type);
+inline void sign_basic(const Call& call, bool has_data, MPI_Datatype type) {
+  if (debug.calls) [[unlikely]]
+    note_basic_type(call, has_data, type);
+}
 // So many parts of one size, one behind the other, which this rank `reads`, or which come.
 inline int check_one(const Call& call, const Side& side, int parts, bool reads) {
   if (int error = check_buffer(call, side.buffer, side.count, side.type)) return error;

@@ -88,7 +88,8 @@ int collect(const Call& call, GOAL_Call_kind kind, const Side& from, const Side&
   std::optional<All> all;
   if (int error = gets ? all_of(call, to, false, all) : MPI_SUCCESS) return error;
   if (int error = in_place ? MPI_SUCCESS : check_one(call, from, 1, true)) return error;
-  if (std::is_same_v<All, Elements>) sign(call, gets ? to.count : from.count, gets ? to.type : from.type);
+  if constexpr (std::is_same_v<All, Elements>) sign(call, gets ? to.count : from.count, gets ? to.type : from.type);
+  else sign_basic(call, gets ? all->bytes() > 0 : from.count > 0, gets ? to.type : from.type);
   if (!gets) {
     const Elements mine = from.elements(1);
     return carry_out<Movement<Elements, All>>(call, kind, root, mine.bytes(), mine, All());
@@ -111,7 +112,8 @@ int distribute(const Call& call, GOAL_Call_kind kind, const Side& from, const Si
   std::optional<All> all;
   if (int error = stays ? MPI_SUCCESS : check_one(call, to, 1, false)) return error;
   if (int error = gives ? all_of(call, from, true, all) : MPI_SUCCESS) return error;
-  if (std::is_same_v<All, Elements>) sign(call, gives ? from.count : to.count, gives ? from.type : to.type);
+  if constexpr (std::is_same_v<All, Elements>) sign(call, gives ? from.count : to.count, gives ? from.type : to.type);
+  else sign_basic(call, gives ? all->bytes() > 0 : to.count > 0, gives ? from.type : to.type);
   const Elements mine = stays ? Elements() : to.elements(1);
   if (!gives) return carry_out<Movement<All, Elements>>(call, kind, root, mine.bytes(), All(), mine);
   const size_t own = own_of(call, *all).bytes();

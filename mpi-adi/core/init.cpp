@@ -101,9 +101,13 @@ int stop(const char* function) {
   rendezvous::unpublish_all();
   disconnect_from_others();
   int result = device::last_barrier(wishes), unfit = MPI_SUCCESS;
-  if (wishes != 0) {
-    if (wishes & device::kTellLeaks) leaks::tell(left);
-    if (wishes & device::kCompareCalls) unfit = collectives::compare_all(function);
+  if (wishes & device::kCompareCalls) {
+    unfit = collectives::compare_all(function);
+    if (unfit != MPI_SUCCESS) wishes &= ~device::kTellLeaks;  // which takes a collective
+    result = device::last_barrier(wishes);
+  }
+  if (wishes & device::kTellLeaks) {
+    leaks::tell(left);
     result = device::last_barrier(wishes);
   }
   if (result != PTL_OK && result != PTL_FAIL) return raise_portals(function, nullptr, result);

@@ -111,6 +111,11 @@ uint64_t short_hash(const Hash& hash) { return ((hash.value ^ hash.value >> kHas
 
 }  // namespace
 
+const Datatype* only_basic_of(const Datatype& type) {
+  const Datatype* const only = only_one_of(type);
+  return only != nullptr && only->size > 0 && !goes_with_all(*only) ? only : nullptr;
+}
+
 uint64_t sent_signature(const Datatype& type, MPI_Count count) {
   if (count <= 0 || type.size == 0) return 0;
   const Datatype* const only = only_one_of(type);

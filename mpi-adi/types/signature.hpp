@@ -23,6 +23,8 @@ uint64_t signature_of(const Datatype& type, MPI_Count count);
 //   |  basic datatype   |  0: all are this one; else a hash of all    |
 //   +-------------------+---------------------------------------------+
 uint64_t sent_signature(const Datatype& type, MPI_Count count);
+// The only one of its basic datatypes; nullptr: there are several, or it goes with all.
+const Datatype* only_basic_of(const Datatype& type);
 // Whether the first `bytes` of these data, no more than they have, are of the signature that was sent.
 bool begins_with(const Datatype& type, MPI_Count count, uint64_t bytes, uint64_t sent);
 // As "4 MPI_INT", or "24 bytes of several datatypes, first MPI_INT".
