@@ -36,12 +36,6 @@ size_t threads() {
   return count;
 }
 
-uint64_t now() {
-  timespec time;
-  clock_gettime(CLOCK_MONOTONIC, &time);
-  return static_cast<uint64_t>(time.tv_sec) * 1'000'000'000 + static_cast<uint64_t>(time.tv_nsec);
-}
-
 // The call of MPI that is nearest to the user on this thread's stack.
 std::string call_here() {
   std::array<void*, 64> frames;
@@ -93,6 +87,12 @@ std::vector<Told>& all_told() {
 }
 
 }  // namespace
+
+uint64_t now() {
+  timespec time;
+  clock_gettime(CLOCK_MONOTONIC, &time);
+  return static_cast<uint64_t>(time.tv_sec) * 1'000'000'000 + static_cast<uint64_t>(time.tv_nsec);
+}
 
 void count_threads(bool started) { own_threads = threads() - (started ? own_threads : 0); }
 
@@ -161,14 +161,14 @@ Wait of_all(const std::string& what, const Communicator& comm) {
   return wait;
 }
 
-void tell(const Wait& wait, bool again) {
+void tell(const Wait& wait, bool again, uint64_t looked_ns) {
   // Waits end by errors if a rank has died, or a communicator was revoked.
   if (!wait.known || wait.ranks.empty() || silent.load(std::memory_order_relaxed) || failures.count.load(std::memory_order_relaxed) != 0)
     return;
-  const uint64_t time = now();
+  const uint64_t time = looked_ns != 0 ? looked_ns : now();
   const std::lock_guard lock(mutex);
   std::vector<Told>& told = all_told();
-  std::erase_if(told, [time](const Told& each) { return time - each.looked > kStale; });
+  std::erase_if(told, [time](const Told& each) { return time > each.looked + kStale; });
   const auto self = std::this_thread::get_id();
   auto mine = std::find_if(told.begin(), told.end(), [self](const Told& each) { return each.thread == self; });
   if (mine == told.end()) mine = told.insert(told.end(), Told{self, time, time, call_here(), wait});

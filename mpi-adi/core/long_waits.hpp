@@ -8,6 +8,7 @@
 #pragma once
 
 #include <bit>
+#include <cstdint>
 #include <string>
 #include <vector>
 
@@ -44,6 +45,9 @@ inline bool is_time_to_look(unsigned seconds) { return std::has_single_bit(secon
 void be_silent();
 
 // `again`: not for the first time in this wait. Where the engine has worked meanwhile it is as the first time.
-void tell(const Wait& wait, bool again);
+// `looked_ns`: when it was last seen that the wait goes on, where that was not right now; see now().
+void tell(const Wait& wait, bool again, uint64_t looked_ns = 0);
+// By the clock that never goes back.
+uint64_t now();
 
 }  // namespace portunus::mpi::device::long_waits

@@ -6,6 +6,7 @@
 #include "mpi-adi/comm/exchange.hpp"
 #include "mpi-adi/core/checks.hpp"
 #include "mpi-adi/core/errors.hpp"
+#include "mpi-adi/core/long_waits.hpp"
 #include "mpi-adi/core/profiling.hpp"
 #include "mpi-adi/rma/window.hpp"
 
@@ -28,13 +29,37 @@ int change_lock(const char* function, Window& window, int rank, int64_t value, b
   return change_control(function, window, rank, &Control::lock, only_free ? PTL_CSWAP : PTL_SUM, value, old);
 }
 
+// Tells each second that the lock of `rank` is taken still, as it was at `looked`. Any member may hold it.
+class LockWait {
+ public:
+  void go_on(const Window& window, int rank, uint64_t looked) {
+    constexpr uint64_t kSecond = 1'000'000'000;
+    if (told_ == 0) told_ = looked;
+    if (looked - told_ < kSecond) return;
+    device::long_waits::Wait wait;
+    wait.what = "a lock on rank " + std::to_string(rank) + " in " + (window.name[0] != '\0' ? window.name : "a window without name");
+    wait.may_end_by(*window.comm);
+    device::long_waits::tell(wait, again_, looked);
+    told_ = looked;
+    again_ = true;
+  }
+
+ private:
+  uint64_t told_ = 0;
+  bool again_ = false;
+};
+
 int take_lock(const char* function, Window& window, int rank, int type) {
   const bool exclusive = type == MPI_LOCK_EXCLUSIVE;
-  for (int64_t old;;) {
+  LockWait wait;
+  int64_t old;
+  for (uint64_t looked = 0;;) {
     if (int error = change_lock(function, window, rank, exclusive ? kExclusive : 1, exclusive, old)) return error;
     if (exclusive ? old == 0 : old < kExclusive / 2) break;
     if (!exclusive)
       if (int error = change_lock(function, window, rank, -1, false, old)) return error;
+    if (looked != 0) wait.go_on(window, rank, looked);
+    looked = device::long_waits::now();  // before the next look: who releases it later is not taken to have waited before
     client::step();
   }
   return MPI_SUCCESS;
@@ -229,6 +254,7 @@ extern "C" int PMPI_Win_wait(MPI_Win win) try {
   static constexpr char kName[] = "MPI_Win_wait";
   Window* window;
   if (int error = portunus::mpi::rma::check(kName, win, window)) return error;
+  if (!window->exposed) return raise(kName, *window, MPI_ERR_RMA_SYNC, "the window was not exposed by MPI_Win_post");
   for (Request& request : window->completes) device::wait(request);
   int flag;
   return PMPI_Win_test(win, &flag);
