@@ -38,6 +38,11 @@ void add(Counts& counts, Kind kind, const std::string& which) {
 
 std::string name_or(const char* name, const char* otherwise) { return name[0] != '\0' ? name : otherwise; }
 
+std::string what_it_waits_for(const Request& request) {
+  const std::string what = device::long_waits::of_request(request).what;
+  return what.empty() ? "its operation has not ended" : "it waits for " + what;
+}
+
 // Those of the user, not of windows, files, or other communicators.
 std::set<const Communicator*> owned_communicators() {
   std::set<const Communicator*> owned{predefined[0], predefined[1]};
@@ -103,10 +108,9 @@ Counts objects() {
   });
   for (const Request* request : left)
     add(counts, kRequests,
-        request->done() ? "an operation that has ended, and was not waited for"
-        : request->state.load(std::memory_order_relaxed) == State::inactive
-            ? "a persistent one, not started"
-            : "it waits for " + device::long_waits::of_request(*request).what);
+        request->done()                                                     ? "an operation that has ended, and was not waited for"
+        : request->state.load(std::memory_order_relaxed) == State::inactive ? "a persistent one, not started"
+                                                                            : what_it_waits_for(*request));
   const std::set<const Communicator*> owned = owned_communicators();
   communicators.for_each([&](const Communicator& comm) {
     if (!owned.contains(&comm) && !comm.parts && !is_parent(handle_of(&comm)))

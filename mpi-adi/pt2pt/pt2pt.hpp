@@ -88,8 +88,8 @@ template <Mode mode>
 int isend(const Arguments& given, MPI_Request* handle);
 
 // Receives whose arguments were checked, and whose data are compared with what is sent.
-[[gnu::cold, gnu::noinline]] int receive_compared(void* buf, const Arguments& given, MPI_Status* status);
-[[gnu::cold, gnu::noinline]] int ireceive_compared(void* buf, const Arguments& given, MPI_Request* handle);
+[[gnu::noinline]] int receive_compared(void* buf, const Arguments& given, MPI_Status* status);
+[[gnu::noinline]] int ireceive_compared(void* buf, const Arguments& given, MPI_Request* handle);
 // With many threads, every receive and every long send that waits is in the pool.
 int receive_in_pool(void* buf, const Arguments& given, MPI_Status* status);
 // A receive whose arguments were checked, where all requests are in use.

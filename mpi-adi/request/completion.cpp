@@ -12,6 +12,7 @@ namespace portunus::mpi {
 
 int raise_bad_request(const char* function, MPI_Request handle) {
   if (phase.load(std::memory_order_acquire) != Phase::running) return raise_bad_communicator(function, MPI_COMM_NULL);
+  if (handle == MPI_REQUEST_NULL) return raise(function, nullptr, MPI_ERR_REQUEST, "the request is MPI_REQUEST_NULL");
   return raise(function, nullptr, MPI_ERR_REQUEST, "%p is no request", static_cast<void*>(handle));
 }
 
