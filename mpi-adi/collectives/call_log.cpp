@@ -141,7 +141,8 @@ bool CallLog::overdue(bool again) {
 
 bool CallLog::is_of_another_call() {
   constexpr int kLooks = 10;
-  for (int look = 0; look < kLooks; ++look)
+  lengths_.clear();
+  for (int look = 0; look < kLooks && lengths_.empty(); ++look)
     if (differs(debug.calls ? In::anything : In::function)) return true;
   return false;
 }
@@ -161,7 +162,13 @@ bool CallLog::fits(int rank, const Call& mine, const Call& other, In what) {
   const uint64_t signatures = signed_by_both ? mine.signature ^ other.signature : 0;
   if (mine.what == other.what && mine.bytes == other.bytes && signatures == 0) return true;
   const bool same_call = ((mine.what ^ other.what) & kFunction) == 0, same_root = ((mine.what ^ other.what) & kRoot) == 0;
-  if (same_call && what == In::function) return true;
+  const auto bytes_of = [](const Call& call) { return std::to_string(call.bytes); };
+  if (same_call && what == In::function) {
+    if (mine.bytes != other.bytes)
+      lengths_ = "rank " + std::to_string(rank) + " has called " + name_of(mine.what) + " with " + bytes_of(other) +
+                 " bytes for each rank, this one with " + bytes_of(mine) + ": the ranks' counts or types do not fit";
+    return true;
+  }
   const std::string ours = name_of(mine.what), call = "collective number " + std::to_string(mine.number) + " of this communicator";
   const std::string who = "rank " + std::to_string(rank) + " has called ";
   const auto raise = [&](int error, const std::string& sentence) {
@@ -177,8 +184,8 @@ bool CallLog::fits(int rank, const Call& mine, const Call& other, In what) {
   const auto root = [](const Call& one) { return " with root " + std::to_string(static_cast<int>(one.what >> 32)); };
   if (!same_root) return raise(MPI_ERR_ROOT, who + ours + root(other) + ", this one" + root(mine) + ", as ");
   if (mine.bytes != other.bytes)
-    return raise(MPI_ERR_TRUNCATE, who + ours + " with " + std::to_string(other.bytes) + " bytes for each rank, this one with " +
-                                       std::to_string(mine.bytes) + ", as ");
+    return raise(MPI_ERR_TRUNCATE, who + ours + " with " + bytes_of(other) + " bytes for each rank, this one with " +
+                                       bytes_of(mine) + ", as ");
   if (!signed_by_both) return raise(MPI_ERR_OP, who + ours + " with another operation or datatype, as ");
   if (signatures >> 32 != 0) return raise(MPI_ERR_OP, who + ours + " with another operation, as ");
   return raise(MPI_ERR_TYPE, who + ours + " with datatypes of another signature, as ");

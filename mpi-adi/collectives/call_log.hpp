@@ -71,6 +71,8 @@ class CallLog {
   bool has_differed() const { return error_ != MPI_SUCCESS; }
   int error_class() const { return error_; }
   const char* complaint() const { return complaint_.c_str(); }
+  // Where is_of_another_call() has said no: a sentence on lengths that differ, or `otherwise`.
+  const char* lengths_or(const char* otherwise) const { return lengths_.empty() ? otherwise : lengths_.c_str(); }
 
  private:
   static constexpr size_t kKept = 64;
@@ -103,7 +105,7 @@ class CallLog {
   unsigned seconds_ = 0;  // of the wait that is overdue
   bool all_fit_ = false;  // as of the last look
   int error_ = MPI_SUCCESS;
-  std::string complaint_;
+  std::string complaint_, lengths_;
 };
 
 }  // namespace portunus::mpi::collectives

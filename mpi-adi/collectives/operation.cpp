@@ -138,7 +138,9 @@ class Operation final : public Attachment {
     if (fits_) return MPI_SUCCESS;
     return log.is_of_another_call() ? log.error_class() : MPI_ERR_TRUNCATE;
   }
-  const char* complaint() const override { return state_.log.has_differed() ? state_.log.complaint() : kMismatchText; }
+  const char* complaint() const override {
+    return state_.log.has_differed() ? state_.log.complaint() : state_.log.lengths_or(kMismatchText);
+  }
 
  private:
   struct Stage {

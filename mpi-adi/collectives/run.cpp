@@ -20,7 +20,7 @@ int raise_goal(const char* function, Communicator& comm, int code) {
   switch (code) {
     case GOAL_ERR_FAILED:
       return raise(function, &comm, MPI_ERR_PROC_ABORTED, "a rank cannot be reached; it has ended, or a line above says why");
-    case kMismatch: return raise(function, &comm, MPI_ERR_TRUNCATE, "%s", kMismatchText);
+    case kMismatch: return raise(function, &comm, MPI_ERR_TRUNCATE, "%s", comm.collectives->log.lengths_or(kMismatchText));
     case kDisagreement: return raise(function, &comm, comm.collectives->log.error_class(), "%s", comm.collectives->log.complaint());
     case GOAL_ERR_NO_SPACE:
       return raise(function, &comm, MPI_ERR_NO_MEM, "there is no room for another collective; complete or free some of those under way");
