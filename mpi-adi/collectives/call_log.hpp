@@ -71,7 +71,7 @@ class CallLog {
   bool has_differed() const { return error_ != MPI_SUCCESS; }
   int error_class() const { return error_; }
   const char* complaint() const { return complaint_.c_str(); }
-  // Where is_of_another_call() has said no: a sentence on lengths that differ, or `otherwise`.
+  // A sentence on the lengths that differ, if is_of_another_call() has seen some, or `otherwise`.
   const char* lengths_or(const char* otherwise) const { return lengths_.empty() ? otherwise : lengths_.c_str(); }
 
  private:
