@@ -68,7 +68,7 @@ class Page(unittest.TestCase):
         self.refused("a row of the results is not as", "--compare", self.write("broken.json", broken))
 
     def test_says_that_the_page_cannot_be_written(self):
-        self.refused("the page could not be written", "-o", "/nowhere/page.html", "--compare", self.write("c.json", COMPARED))
+        self.refused("cannot be written", "-o", "/nowhere/page.html", "--compare", self.write("c.json", COMPARED))
 
 
 if __name__ == "__main__":

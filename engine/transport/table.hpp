@@ -20,7 +20,7 @@ namespace portunus {
 class NodeTransport;
 class SelfHub;
 
-// What a transport is opened with, and what it gives beside itself.
+// The arguments of opening a transport, and what it gives beside itself.
 struct TransportOpening {
   Sink& sink;
   Stats& stats;

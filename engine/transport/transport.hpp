@@ -74,7 +74,7 @@ struct TransportLimits {
   size_t whole = 0;  // most payload bytes of a put that may be sent as wire::kWhole; 0: none is
 };
 
-// What the engine reads of a transport without calling it, and writes without calling it (bundling, lends).
+// The words of a transport that the engine reads and (bundling, lends) writes without calling it.
 struct TransportState {
   // False while the transport knows that `poll` has nothing to deliver, and will not without a call by the baton holder.
   bool may_deliver = true;
@@ -98,7 +98,7 @@ class Bundling {
 // The same as `send` in two calls, between which the caller writes the payload where it goes.
 class InPlace {
  public:
-  // Where the payload goes, or nullptr: this link has no such place, or no room now.
+  // The place of the payload, or nullptr: this link has no such place, or no room now.
   virtual std::byte* begin(Link& link, const wire::Header& header) = 0;
   virtual void commit(Link& link) = 0;
 
@@ -107,7 +107,7 @@ class InPlace {
 };
 
 // Memory through which data go that the initiator copies together piece by piece; the region tells the peer of it.
-// Who has it has Notify, too: each end notifies the other when that one waits for a piece.
+// A transport that has it has Notify, too: each end notifies the other when that one waits for a piece.
 class StagingAreas {
  public:
   virtual bool stage(Link& link, StagingFiller& filler, wire::Region& out) = 0;  // false: there is none now

@@ -106,7 +106,7 @@ inline Urgency urgency_of(const Header& header) {
 // The flag of an answer to this request.
 constexpr uint8_t scheduled_answer(const Header& request) { return request.flags & kScheduled ? kScheduledAnswer : 0; }
 
-// Where bulk data lies, in the owner's terms. Payload of a kBulk request.
+// The place of bulk data, in the owner's terms. Payload of a kBulk request.
 struct Region {
   uint64_t address;
   uint64_t key;

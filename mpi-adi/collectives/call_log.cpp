@@ -184,8 +184,8 @@ bool CallLog::fits(int rank, const Call& mine, const Call& other, In what) {
   const auto root = [](const Call& one) { return " with root " + std::to_string(static_cast<int>(one.what >> 32)); };
   if (!same_root) return raise(MPI_ERR_ROOT, who + ours + root(other) + ", this one" + root(mine) + ", as ");
   if (mine.bytes != other.bytes)
-    return raise(MPI_ERR_TRUNCATE, who + ours + " with " + bytes_of(other) + " bytes for each rank, this one with " +
-                                       bytes_of(mine) + ", as ");
+    return raise(MPI_ERR_TRUNCATE,
+                 who + ours + " with " + bytes_of(other) + " bytes for each rank, this one with " + bytes_of(mine) + ", as ");
   if (!signed_by_both) return raise(MPI_ERR_OP, who + ours + " with another operation or datatype, as ");
   if (signatures >> 32 != 0) return raise(MPI_ERR_OP, who + ours + " with another operation, as ");
   return raise(MPI_ERR_TYPE, who + ours + " with datatypes of another signature, as ");

@@ -25,7 +25,7 @@ int cross(const Call& call, Parts out, To in) {
   return carry_out<Movement<Parts, To>>(call, GOAL_CALL_ALLTOALLV, 0, size_t{0}, std::move(out), std::move(in));
 }
 
-// What the other group contributes, combined; elements from `first` on are the result.
+// The contributions of the other group, combined; elements from `first` on are the result.
 Contributions combined(const Communicator& comm, MPI_Op op, const Elements& result, size_t each, size_t first) {
   const Peers peers = others(comm);
   return Contributions(op, result, peers.ranks, peers.base, peers.base + peers.number, each, first);

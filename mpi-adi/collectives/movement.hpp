@@ -46,7 +46,7 @@ class Parts {
   const size_t* sizes() const { return sizes_.data(); }
   const ptrdiff_t* places(bool direct) const { return direct ? direct_.data() : packed_.data(); }
   size_t bytes_of(int rank) const { return sizes_[static_cast<size_t>(rank)]; }
-  // Of the part that was added as number i, in the order of ranks.
+  // The part that was added as number i, in the order of ranks.
   const Elements& operator[](int i) const { return parts_[static_cast<size_t>(i)].data; }
   void pack(std::byte* to) const {
     for (const Part& part : parts_) part.data.pack(std::exchange(to, to + part.data.bytes()));

@@ -26,7 +26,7 @@ struct Shared {
     program.names[0] = "word";
     for (Cell& cell : done) program.alone[cell.where()] = true;
   }
-  // What only the holder may do.
+  // The steps that only the holder may do.
   void use(int thread) {
     data.store(data.load_relaxed() + 1);
     done[thread].store(done[thread].load_relaxed() + 1);

@@ -1,4 +1,4 @@
-// What the initiator reports of its requests. Two engines, stepped by hand.
+// The reports of the initiator on its requests. Two engines, stepped by hand.
 #include <gtest/gtest.h>
 
 #include <algorithm>

@@ -1,4 +1,4 @@
-// What the engine computes itself: vectors of any length, in turns, and delays by the clock of the steps. Engines stepped by
+// Computing by the engine itself: vectors of any length, in turns, and delays by the clock of the steps. Engines stepped by
 // hand.
 #include <gtest/gtest.h>
 

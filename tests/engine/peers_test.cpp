@@ -1,4 +1,4 @@
-// Who is reached how, what waits for room, and who is gone. Two engines, stepped by hand.
+// Peers: how each is reached, what waits for room, and which are gone. Two engines, stepped by hand.
 #include <gtest/gtest.h>
 
 #include <algorithm>

@@ -34,7 +34,7 @@ struct SimulatedCommand {
   bool ends = false;
 };
 
-// What the engine thread sleeps on beside a network: its bell, and a descriptor, if it listens to that.
+// The engine thread's sleep beside a network: its bell, and a descriptor, if it listens to that.
 struct SimulatedDescriptor {
   static constexpr uint32_t kReadable = 1, kRung = 2;
   static constexpr uint32_t kListens = 8;  // of sleepers, besides who they are

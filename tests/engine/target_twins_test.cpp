@@ -11,7 +11,7 @@
 namespace portunus::test {
 namespace {
 
-// What a put leaves at its target.
+// The traces of a put at its target.
 struct Outcome {
   std::vector<ptl_event_t> events, acknowledged;  // at the target, at the initiator
   ptl_ct_event_t count{}, acknowledged_count{}, held_count{};

@@ -39,7 +39,7 @@ struct Withdraw : ::testing::Test {
   void receive(uint64_t bits = 0) {
     target.append({.start = memory.data(), .length = memory.size(), .options = kReceive, .match_bits = bits});
   }
-  // Of the initiator's queue: the fail types of one kind of event, in order.
+  // The fail types of one kind of event in the initiator's queue, in order.
   std::vector<int> fails(int kind) {
     std::vector<int> all;
     for (const ptl_event_t& event : initiator.events(answers))

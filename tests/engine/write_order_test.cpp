@@ -30,7 +30,7 @@ struct WriteOrder : TwoEngines {
     command.remote_offset = offset;
     initiator.run(command);
   }
-  // What the target has reported, once it has looked at all that came but moved nothing long.
+  // The reports of the target, once it has looked at all that came but moved nothing long.
   Kinds looked() {
     target.engine.peers().poll(0);
     return target.kinds(target_eq);

@@ -39,7 +39,7 @@ def exported(library):
     for line in output("nm", "-D", "--defined-only", "--print-size", library).splitlines():
         words = line.split()
         kind, name = words[-2], words[-1].split("@")[0]
-        if not name.startswith("__"):
+        if not name.startswith("__") and kind != "A":  # A: the name of a version
             names[name] = None if kind in "TWi" else int(words[1], 16)
     return names
 

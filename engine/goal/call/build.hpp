@@ -47,7 +47,7 @@ struct Ends {
 };
 [[nodiscard]] Ends parts_of(const GOAL_Call& call, const GOAL_Group& group);
 
-// What this rank alone knows of a call with sizes of its own: these, and `places` too.
+// The numbers that this rank alone knows of a call with sizes of its own: these, and `places` too.
 using Details = std::vector<uint64_t>;
 void write_details(const GOAL_Call& call, const GOAL_Group& group, bool places, Details& details);
 

@@ -115,7 +115,7 @@ class ScheduleCache {
     shape.turn = 0;
     return shape;
   }
-  // Of those that a place held before: those that are busy, and so many of the newest others.
+  // Keeps, of the schedules that a place held before, those that are busy, and so many of the newest others.
   static void keep(Place& place, size_t idle) {
     size_t excess = static_cast<size_t>(std::ranges::count_if(place.before, [](const auto& one) { return !one->busy(); }));
     excess -= std::min(excess, idle);

@@ -30,7 +30,7 @@ TABLE = [
     (ORDER, "receives_first", RECEIVES, EVER),
     (ORDER, "sends_first", ["Send", "Ssend", "Issend"], EVER),
     (ORDER, "other_order", ["Barrier+Bcast", "Gather+Scatter", "Reduce+Allreduce", "Bcast+Reduce", "Allgather+Alltoall", "Ibarrier+Ibcast",
-                            "Ireduce+Iallreduce", "Barrier+Ibarrier"], "as collective number 1 of this communicator, this one"),
+                            "Ireduce+Iallreduce", "Barrier+Ibarrier"], "as collective number 1 of this communicator"),
     (ORDER, "other_communicators", ["Barrier", "Allreduce", "Alltoall", "Ibarrier"], EVER),
     (ORDER, "against_receive", ["Barrier", "Allreduce", "Alltoall"], EVER),
     (MATCHING, "one_leaves_it_out", ["Bcast", "Scatter", "Scatterv", "Scan", "Exscan", "Ibcast", "Iscatter", "Iscan"],

@@ -5,7 +5,7 @@ import sys
 
 nm, library, list_file = sys.argv[1:4]
 lines = subprocess.run([nm, "-D", "--defined-only", library], stdout=subprocess.PIPE, text=True, check=True).stdout.splitlines()
-exported = {line.split()[-1].split("@")[0] for line in lines}
+exported = {line.split()[-1].split("@")[0] for line in lines if line.split()[-2] != "A"}  # A: the version
 listed = open(list_file).read().split()
 problems = [f"exported but not listed: {name}" for name in sorted(exported - set(listed))]
 problems += [f"listed but not exported: {name}" for name in sorted(set(listed) - exported)]
