@@ -79,7 +79,9 @@ class Packing : public Attachment {
   void detach(Request& request) {
     assert(request.attached == this && request.special);
     request.attached = inner_;
-    request.special = was_special_ || request.cancelled;
+    // A receive that was freed is given back by who completes it: the engine has not recorded it.
+    const bool is_freed = request.state.load(std::memory_order_relaxed) == State::detached;
+    request.special = was_special_ || request.cancelled || is_freed;
     delete this;
   }
 
