@@ -7,7 +7,7 @@ import sys
 
 nm, library, symbols, header = sys.argv[1:]
 lines = subprocess.run([nm, "-D", "--defined-only", library], capture_output=True, text=True, check=True).stdout.splitlines()
-exported = {line.split()[2] for line in lines}
+exported = {line.split()[2].split("@")[0] for line in lines if line.split()[-2] != "A"}  # A: the version
 listed = open(symbols, encoding="ascii").read().split()
 text = re.sub(r"/\*.*?\*/", "", open(header, encoding="ascii").read(), flags=re.DOTALL)
 declared = set(re.findall(r"^(?:const )?\w+ \*?(peace_\w+)\(", text, re.MULTILINE))
