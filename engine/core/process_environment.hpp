@@ -26,9 +26,10 @@ struct OwnWords {
 
 // The state of each thread. Every message reads it, so its address takes no call.
 struct ThreadState {
-  bool waits = false;      // it is inside wait
-  bool looks = false;      // it looks at pollers
-  uint32_t fruitless = 0;  // its polls since one found something
+  bool waits = false;          // it is inside wait
+  bool looks = false;          // it looks at pollers
+  uint32_t fruitless = 0;      // its polls since one found something
+  uint32_t others_ran_at = 0;  // the stamp of the last time that giving the core up took long; 0: never
 };
 #if defined(__GNUC__)
 __attribute__((tls_model("initial-exec")))
@@ -116,7 +117,20 @@ struct ProcessEnvironment : HardwareMemory {
   }
   static uint64_t now() { return now_ns(); }
   static void relax() { portunus::relax(); }
-  static void yield() { sched_yield(); }
+  // True: others had the core for a millisecond or two meanwhile.
+  static bool yield() {
+    constexpr uint32_t kLong = 4096;
+    const uint32_t before = stamp();
+    sched_yield();
+    if (stamp() - before <= kLong) return false;
+    thread_state.others_ran_at = stamp();
+    return true;
+  }
+  // Whether that was less than some 20 ms ago.
+  static bool is_crowded() {
+    constexpr uint32_t kRecently = 65'536;
+    return thread_state.others_ran_at != 0 && stamp() - thread_state.others_ran_at < kRecently;
+  }
 };
 
 using Progress = BasicProgress<ProcessEnvironment>;

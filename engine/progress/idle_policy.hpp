@@ -3,13 +3,15 @@
 //   who                                      looks on                     then yields    then sleeps, each time twice as long
 //   a waiter with a core to itself           kSpinsUnyielding steps       to kSpins      until woken; watched memory: kFirstNap .. kLastNap
 //   a waiter that shares its core            kStepsBeforeYield steps      kYields times  the same
+//   each of these on a crowded core          -                            -              the same
 //   the engine thread, attended              -                            -              kFirstTick .. kLongestTick
 //   the engine thread, alone                 kIdleSteps steps             -              kFirstTick << 1 .. kLooksAlone, then until woken
 //   who sleeps beside a network              -                            -              kHeartbeat .. kLongestHeartbeat; without a
 //                                                                                        descriptor kPollNap .. kLongestPollNap
 //
 // A policy knows the present alone: how often this wait has looked in vain, and whether this rank has a core for its waiters. Nothing goes
-// over from one wait to the next but the length of heartbeats.
+// over from one wait to the next but the length of heartbeats, and for some 20 ms that the core is crowded: giving it up has taken a turn
+// of programs that compute, a millisecond or more. Each further yield would take as long, where the message wakes a thread that sleeps.
 //
 // Thread: a policy belongs to the thread that waits; the heartbeat to all who sleep, whose races cost a nap at most.
 #pragma once
@@ -43,6 +45,11 @@ class WaitPolicy {
     if (plan_.spin_waits) idle_ += steps;
   }
   void found() { idle_ = 0; }
+  // Others had the core for long while this thread gave way: to give way again may take as long, and who sleeps is woken by the message.
+  // With more ranks than cores they are ranks, and what this one waits for.
+  void others_ran() {
+    if (!plan_.oversubscribed) idle_ = plan_.spin_waits ? Limits::kSpins : Limits::kYields;
+  }
   Next next() {
     ++idle_;
     if (plan_.spin_waits && idle_ < Limits::kSpinsUnyielding) return Next::look;

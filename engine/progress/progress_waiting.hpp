@@ -30,9 +30,11 @@ template <class Done>
 [[gnu::always_inline]] inline bool BasicProgress<Memory>::wait_inside(Done& done, int64_t timeout_ns, uint32_t watched) {
   using Policy = WaitPolicy<typename Memory::Limits>;
   Policy policy(plan_);
+  const bool crowded = !plan_.oversubscribed && Memory::is_crowded();
+  if (crowded) policy.others_ran();
   uint32_t bits = watched;
   bool has_pollers = pollers_.pending(bits);
-  for (int looks = bits == 0 ? 0 : policy.looks_at_memory(); looks > 0; --looks) {
+  for (int looks = bits == 0 || crowded ? 0 : policy.looks_at_memory(); looks > 0; --looks) {
     if (plan_.spin_waits) {
       Memory::relax();
     } else {
@@ -43,7 +45,10 @@ template <class Done>
         if (has_pollers) look_at_pollers();
         if (done()) return true;
       }
-      Memory::yield();
+      if (Memory::yield() && !plan_.oversubscribed) {
+        policy.others_ran();
+        looks = 1;  // the last
+      }
     }
     if (has_pollers) look_at_pollers();
     if (done()) return true;
@@ -94,7 +99,7 @@ template <class Done>
     if (next == Policy::Next::look) {
       Memory::relax();
     } else if (next == Policy::Next::yield) {
-      Memory::yield();  // somebody this thread waits for may be waiting for this very processor
+      if (Memory::yield()) policy.others_ran();  // somebody this thread waits for may be waiting for this very processor
     } else {
       if (timeout_ns < -1) {  // a limit that counts from here on: whoever does not sleep does not look at a clock
         const uint64_t now = Memory::now();

@@ -228,7 +228,8 @@ struct ProgressOfThreads : Memory {
   static void own(SimulatedCommand&) {}
   static uint64_t now() { return 0; }
   static void relax() {}
-  static void yield() {}
+  static bool yield() { return false; }
+  static bool is_crowded() { return false; }
 };
 
 // A process and its threads. Words that a scenario does not use are constants, so that its states are fewer.

@@ -1,0 +1,55 @@
+// How long a thread that waits looks on, gives its core up, and when it sleeps.
+#include <gtest/gtest.h>
+
+#include "engine/core/process_environment.hpp"
+#include "engine/progress/idle_policy.hpp"
+
+namespace portunus {
+namespace {
+
+using Policy = WaitPolicy<ProcessEnvironment::Limits>;
+constexpr int kMost = 100'000;
+
+int turns_until_sleep(Policy& policy) {
+  int turns = 0;
+  while (turns < kMost && policy.next() != Policy::Next::sleep) ++turns;
+  return turns;
+}
+
+TEST(WaitPolicy, SleepsAtLastAndNotAtOnce) {
+  for (const bool has_core : {false, true}) {
+    ProgressPlan plan;
+    plan.spin_waits = has_core;
+    Policy policy(plan);
+    const int turns = turns_until_sleep(policy);
+    EXPECT_GT(turns, 100);
+    EXPECT_LT(turns, kMost);
+  }
+}
+
+// Beside programs that compute each yield takes a turn of theirs: hundreds of them would take seconds.
+TEST(WaitPolicy, SleepsWithoutAnotherYieldWhereOthersHadTheCoreForLong) {
+  for (const bool has_core : {false, true}) {
+    ProgressPlan plan;
+    plan.spin_waits = has_core;
+    Policy policy(plan);
+    policy.next();
+    policy.others_ran();
+    EXPECT_EQ(policy.next(), Policy::Next::sleep);
+    policy.found();  // and from the beginning after something has come
+    EXPECT_GT(turns_until_sleep(policy), 100);
+  }
+}
+
+// Of more ranks than cores the others are ranks.
+TEST(WaitPolicy, GoesOnYieldingToOtherRanks) {
+  ProgressPlan plan;
+  plan.oversubscribed = true;
+  Policy policy(plan);
+  policy.next();
+  policy.others_ran();
+  EXPECT_GT(turns_until_sleep(policy), 100);
+}
+
+}  // namespace
+}  // namespace portunus
