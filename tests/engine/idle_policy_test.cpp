@@ -41,7 +41,7 @@ TEST(WaitPolicy, SleepsWithoutAnotherYieldWhereOthersHadTheCoreForLong) {
   }
 }
 
-// Of more ranks than cores the others are ranks.
+// With more ranks than cores the others are ranks.
 TEST(WaitPolicy, GoesOnYieldingToOtherRanks) {
   ProgressPlan plan;
   plan.oversubscribed = true;
