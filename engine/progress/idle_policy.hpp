@@ -45,10 +45,11 @@ class WaitPolicy {
     if (plan_.spin_waits) idle_ += steps;
   }
   void found() { idle_ = 0; }
-  // Others had the core for long while this thread gave way: to give way again may take as long, and who sleeps is woken by the message.
-  // With more ranks than cores they are ranks, and what this one waits for.
-  void others_ran() {
+  // Others had the core for long while this thread gave way: giving way again may take as long, and the message wakes a thread that sleeps.
+  // True: sleep comes next. False: with more ranks than cores the others are ranks, and what this one waits for.
+  bool others_ran() {
     if (!plan_.oversubscribed) idle_ = plan_.spin_waits ? Limits::kSpins : Limits::kYields;
+    return !plan_.oversubscribed;
   }
   Next next() {
     ++idle_;

@@ -30,8 +30,7 @@ template <class Done>
 [[gnu::always_inline]] inline bool BasicProgress<Memory>::wait_inside(Done& done, int64_t timeout_ns, uint32_t watched) {
   using Policy = WaitPolicy<typename Memory::Limits>;
   Policy policy(plan_);
-  const bool crowded = !plan_.oversubscribed && Memory::is_crowded();
-  if (crowded) policy.others_ran();
+  const bool crowded = Memory::is_crowded() && policy.others_ran();
   uint32_t bits = watched;
   bool has_pollers = pollers_.pending(bits);
   for (int looks = bits == 0 || crowded ? 0 : policy.looks_at_memory(); looks > 0; --looks) {
@@ -45,10 +44,7 @@ template <class Done>
         if (has_pollers) look_at_pollers();
         if (done()) return true;
       }
-      if (Memory::yield() && !plan_.oversubscribed) {
-        policy.others_ran();
-        looks = 1;  // the last
-      }
+      if (Memory::yield() && policy.others_ran()) looks = 1;  // the last
     }
     if (has_pollers) look_at_pollers();
     if (done()) return true;

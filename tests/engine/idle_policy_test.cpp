@@ -34,7 +34,7 @@ TEST(WaitPolicy, SleepsWithoutAnotherYieldWhereOthersHadTheCoreForLong) {
     plan.spin_waits = has_core;
     Policy policy(plan);
     policy.next();
-    policy.others_ran();
+    EXPECT_TRUE(policy.others_ran());
     EXPECT_EQ(policy.next(), Policy::Next::sleep);
     policy.found();  // and from the beginning after something has come
     EXPECT_GT(turns_until_sleep(policy), 100);
@@ -47,7 +47,7 @@ TEST(WaitPolicy, GoesOnYieldingToOtherRanks) {
   plan.oversubscribed = true;
   Policy policy(plan);
   policy.next();
-  policy.others_ran();
+  EXPECT_FALSE(policy.others_ran());
   EXPECT_GT(turns_until_sleep(policy), 100);
 }
 
