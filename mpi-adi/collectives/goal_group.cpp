@@ -17,7 +17,5 @@ extern "C" int PMPIX_Comm_goal_group(MPI_Comm comm, GOAL_Group* group, unsigned*
   if (group != nullptr) *group = collectives::state_of(*found).group();
   if (context != nullptr) *context = client::kFirstCommunicatorsProgramContext + found->context / kContextsPerCommunicator;
   return MPI_SUCCESS;
-} catch (const std::bad_alloc&) {
-  return raise_no_memory("MPIX_Comm_goal_group", comm);
 }
-extern "C" decltype(PMPIX_Comm_goal_group) MPIX_Comm_goal_group __attribute__((weak, alias("PMPIX_Comm_goal_group")));
+MPIX_WEAK_NAME(Comm_goal_group)
