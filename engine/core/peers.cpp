@@ -193,7 +193,7 @@ std::vector<uint32_t> Peers::take_watchers(Peer& peer) {
   return std::exchange(peer.watchers, {});
 }
 
-uint64_t Peers::bound_under_way(uint64_t most) {
+uint64_t Peers::bound_pending(uint64_t most) {
   uint64_t sum = 0;
   for (Carrier& carrier : carriers_) {
     uint64_t& lends = carrier.transport->state.lends;

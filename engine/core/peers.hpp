@@ -94,7 +94,7 @@ class Peers {
   // ---- the transports, all together ----
   // Limits the bytes that all peers may have on their way here, beyond one message from each, to half of `most` where transports can be
   // told so; returns the limit.
-  uint64_t bound_under_way(uint64_t most);
+  uint64_t bound_pending(uint64_t most);
   // Delivers what has arrived, some of each; returns how many. `work_so_far`: in this step.
   int poll(int work_so_far) {
     int work = 0;

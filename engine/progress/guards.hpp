@@ -30,7 +30,7 @@ namespace portunus {
   X(found_look, "who found something by a poller wakes those who sleep")                                 \
   X(park_messages, "the engine thread looks for messages after it has armed the door")                   \
   X(append_waits, "an append returns when it has run")                                                   \
-  X(push_under_way, "who has taken the baton for a call waits for a push that is under way")
+  X(push_pending, "who has taken the baton for a call waits for a push that is under way")
 
 enum class Guard : uint8_t {
 #define X(name, text) name,

@@ -221,7 +221,7 @@ class BasicProgress {
     while (engine_->commands().maybe_filled()) [[unlikely]] {
         Memory::mark(5);
         run_queued();
-        if (!Memory::keeps(Guard::push_under_way)) return;
+        if (!Memory::keeps(Guard::push_pending)) return;
         if (engine_->commands().maybe_filled()) Memory::yield();  // to who pushes
       }
   }

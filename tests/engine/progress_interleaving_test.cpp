@@ -131,7 +131,7 @@ const std::vector<Mutant>& mutants() {
       MUTANT(passive_fence, cpp, holder(false)),
       MUTANT(passive_fence, x86, watch(false, ProgressMode::offload)),
       MUTANT(append_waits, x86, append()),
-      MUTANT(push_under_way, x86, order()),
+      MUTANT(push_pending, x86, order()),
       MUTANT(posted_look, x86, told()),
       MUTANT(busy_look, x86, begun()),
       MUTANT(passive_baton, x86, holder(false)),

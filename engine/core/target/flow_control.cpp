@@ -18,7 +18,7 @@ int FlowControl::limit_held(uint32_t ni, uint32_t pt_index, uint64_t headers_onl
   PortalEntry* portal = core_.portal(ni, pt_index);
   if (!portal) return PTL_ARG_INVALID;
   if (!portal->unexpected.empty()) return PTL_PT_IN_USE;
-  portal->held = std::make_unique<HeldMemory>(headers_only_from, most - peers_.bound_under_way(most));
+  portal->held = std::make_unique<HeldMemory>(headers_only_from, most - peers_.bound_pending(most));
   return PTL_OK;
 }
 

@@ -116,7 +116,7 @@ int CallTeam::renew(Residents::Place& place, const GOAL_Call& call, bool meets) 
     like = nullptr;
   }
   Residents::replace(place, std::move(made), like);
-  if (place.before.size() < kMostUnderWay) return GOAL_SUCCESS;
+  if (place.before.size() < kMostPending) return GOAL_SUCCESS;
   const auto oldest = std::ranges::find_if(place.before, [](const auto& one) { return one->busy(); });
   if (oldest != place.before.end()) (*oldest)->wait(abort_);
   return GOAL_SUCCESS;

@@ -10,7 +10,7 @@
 // than those that this rank alone knows, another takes its place, which counts on from its epoch: to the other ranks it is the same.
 //
 // Thread: one at a time per team. Invariants: as GOAL tells only 256 epochs apart, and memory for messages that nobody has asked for is not
-// endless, the ranks meet after at most kApart calls in which nobody waits for all; and no more than kMostUnderWay runs of one place are
+// endless, the ranks meet after at most kApart calls in which nobody waits for all; and no more than kMostPending runs of one place are
 // under way on a rank.
 #pragma once
 
@@ -43,7 +43,7 @@ class CallTeam {
   // The counts of one call, which are given back if it finds no memory and so has begun nothing.
   class Numbers;
   using Residents = ScheduleCache<Shape, Execution>;
-  static constexpr unsigned kMade = 32768 - Residents::kTags, kApart = 64, kMostUnderWay = 192;
+  static constexpr unsigned kMade = 32768 - Residents::kTags, kApart = 64, kMostPending = 192;
   static constexpr size_t kMostCopied = 32 * 1024;        // at either end of a rank: copying more costs more than another schedule
   static constexpr size_t kMostTurning = 512 * 1024;      // longer ones take few turns, as each has a scratchpad
   static constexpr size_t kMostKept = size_t{256} << 20;  // bytes of all that are kept by the process

@@ -9,7 +9,7 @@ namespace portunus::goal::collectives {
 
 namespace {
 
-constexpr uint32_t kUnderWay = 64;  // messages that a rank sends at once
+constexpr uint32_t kMostPending = 64;  // messages that a rank sends at once
 
 // The pieces `out`, but where some of them are to be overwritten, copies.
 std::vector<Piece> saved(Script& script, const Team& team, std::span<const Piece> out, std::span<const Piece> in) {
@@ -34,7 +34,7 @@ void alltoall_pairwise(Script& script, const Team& team, std::span<const Piece> 
     script.recv(in[from].at, in[from].bytes, team.peer(from));
     const VertexId send = script.send(safe[to].at, safe[to].bytes, team.peer(to));
     if (send == kNoVertex) continue;
-    if (sends.size() >= kUnderWay) script.after(send, sends[sends.size() - kUnderWay]);
+    if (sends.size() >= kMostPending) script.after(send, sends[sends.size() - kMostPending]);
     sends.push_back(send);
   }
 }

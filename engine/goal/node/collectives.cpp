@@ -89,7 +89,7 @@ void Collectives::stand(Standing::State state) {
 }
 
 Collectives::~Collectives() {
-  if (any_under_way()) {
+  if (any_pending()) {
     PendingRuns& all = PendingRuns::instance();
     const std::lock_guard held(all.lock);
     Ended untold;
@@ -333,7 +333,7 @@ int Collectives::start(const GOAL_Call& call, void (*ended)(void*), void* arg, R
 }
 
 void Collectives::settle(PendingRuns& all) {
-  if (any_under_way()) all.add(*this);
+  if (any_pending()) all.add(*this);
   else all.remove(*this);
 }
 

@@ -73,7 +73,7 @@ class Collectives {
   // Claims a number and begins behind what is under way; and ends so.
   bool begin_behind(const SlotCall& call);
   void end_behind();
-  [[nodiscard]] bool any_under_way() const { return !short_.empty() || !middle_.empty() || !long_.empty(); }
+  [[nodiscard]] bool any_pending() const { return !short_.empty() || !middle_.empty() || !long_.empty(); }
   Lane* lane_for(GOAL_Call_kind kind, size_t bytes);
   // Is it among those that have something under way?
   void settle(PendingRuns& all);
