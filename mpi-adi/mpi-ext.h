@@ -1,4 +1,4 @@
-/* mpi-ext.h: what this library has beside the standard: user-level failure mitigation (ULFM).
+/* mpi-ext.h: what this library has beside the standard: user-level failure mitigation (ULFM), and graphs (below).
  *
  * A rank that dies is an error of those who deal with it, where their error handler returns (MPI_ERRORS_RETURN) and the launcher lets the
  * others go on (ptlrun --keep-going). These calls let the survivors agree on what happened and go on in a communicator of their own:
@@ -62,6 +62,55 @@ int PMPIX_Comm_failure_ack(MPI_Comm comm);
 int PMPIX_Comm_failure_get_acked(MPI_Comm comm, MPI_Group *failed);
 int PMPIX_Comm_get_failed(MPI_Comm comm, MPI_Group *failed);
 int PMPIX_Comm_ack_failed(MPI_Comm comm, int number, int *acked);
+
+/* Graphs: communication that is captured once and then runs by itself, as often as it is started.
+ *
+ *     MPIX_Graph_begin(comm, MPI_INFO_NULL);
+ *     for (step = 0; step < 16; step++) { MPI_Recv(..., comm, ...); MPI_Send(..., comm); }
+ *     MPIX_Graph_end(comm, &graph);
+ *     MPIX_Graph_start(graph, &request);   ...compute...   MPI_Wait(&request, MPI_STATUS_IGNORE);
+ *
+ * Between begin and end this thread's calls on the communicator are recorded, not executed: sends and receives of all modes, blocking, not
+ * blocking and persistent ones that are started, collectives with predefined operations, MPI_Reduce_local. Buffers are those of the calls, and
+ * are used by each run. A call that blocks, MPI_Wait and MPI_Waitall are the edges: what is called later begins when that has ended, and
+ * nothing else makes it wait. Requests of a capture are for MPI_Wait, MPI_Waitall and MPI_Request_free; statuses are empty. Calls on other
+ * communicators, windows and files are executed. What cannot be recorded raises MPI_ERR_UNSUPPORTED_OPERATION, and so does the end of the
+ * capture: MPI_Test and its like, MPI_Waitany, MPI_Waitsome, probes, receives from MPI_ANY_SOURCE, operations of the user, partitioned
+ * messages, communicators that are made from this one, data in more than 4096 pieces.
+ * The n-th message between two ranks meets the receive that it would have met in MPI; none meets a message outside of the graph. */
+#define MPIX_HAVE_GRAPHS 1
+typedef struct MPIX_ABI_Graph *MPIX_Graph;
+#define MPIX_GRAPH_NULL ((MPIX_Graph)0)
+
+/* Begins a capture of an intracommunicator by this thread, one at a time. Collective; does not wait. No key of the info has a meaning yet. */
+int MPIX_Graph_begin(MPI_Comm comm, MPI_Info info);
+/* Ends it. Collective; all ranks must have captured what fits together, else MPI_ERR_ARG says what does not, and there is no graph. */
+int MPIX_Graph_end(MPI_Comm comm, MPIX_Graph *graph);
+/* In a capture: what comes later waits until the gate is opened in a run. 0 <= number < 1024, each once. */
+int MPIX_Graph_gate(int number);
+/* In a capture: passed when what was waited for so far has ended; nothing waits for it. 0 <= number < 1024, each once. */
+int MPIX_Graph_signal(int number);
+/* Starts a run, one at a time; all ranks start a graph equally often. Failures are results of the request: MPI_ERR_TRUNCATE,
+ * MPI_ERR_PROC_ABORTED, MPIX_ERR_REVOKED; after the last two the graph can only be freed. */
+int MPIX_Graph_start(MPIX_Graph graph, MPI_Request *request);
+/* Opens a gate of this rank in the run that goes on, once. Any thread. */
+int MPIX_Graph_open(MPIX_Graph graph, int number);
+/* *flag: has this rank passed the signal in the run that was started last? */
+int MPIX_Graph_passed(MPIX_Graph graph, int number, int *flag);
+/* Writes the graph of all ranks as GOAL text, which goalc and goalrun take; gates are open there. Collective; rank 0 writes. */
+int MPIX_Graph_export(MPIX_Graph graph, const char *path);
+/* Frees a graph that does not run. Local; the communicator may have been freed before. */
+int MPIX_Graph_free(MPIX_Graph *graph);
+
+int PMPIX_Graph_begin(MPI_Comm comm, MPI_Info info);
+int PMPIX_Graph_end(MPI_Comm comm, MPIX_Graph *graph);
+int PMPIX_Graph_gate(int number);
+int PMPIX_Graph_signal(int number);
+int PMPIX_Graph_start(MPIX_Graph graph, MPI_Request *request);
+int PMPIX_Graph_open(MPIX_Graph graph, int number);
+int PMPIX_Graph_passed(MPIX_Graph graph, int number, int *flag);
+int PMPIX_Graph_export(MPIX_Graph graph, const char *path);
+int PMPIX_Graph_free(MPIX_Graph *graph);
 
 #pragma GCC visibility pop
 #ifdef __cplusplus

@@ -46,6 +46,16 @@ int hand_out(GOAL_Team team, const GOAL_Call* call, GOAL_Started* started, F&& f
 
 extern "C" {
 
+int GOAL_Call_add(GOAL_Schedule schedule, const GOAL_Group* group, const GOAL_Call* call, GOAL_Span* span) {
+  if (!schedule || !group || !call) return fail(GOAL_ERR_ARG, "the schedule, the group or the call is NULL");
+  return guarded([&] {
+    if (const char* const refusal = refusal_of(*call, *group)) return fail(GOAL_ERR_ARG, refusal);
+    GOAL_Buffer in = GOAL_User(call->in), out = GOAL_User(call->out);
+    if (is_in_place(*call, *group)) (call->kind == GOAL_CALL_SCATTER || call->kind == GOAL_CALL_SCATTERV ? out : in) = GOAL_InPlace();
+    return build(schedule, *group, *call, in, out, span);
+  });
+}
+
 int GOAL_Team_open(const GOAL_Group* group, unsigned context, unsigned options, GOAL_Domain domain,
                    int (*should_abort)(void* arg, int again), void* arg, GOAL_Team* team) {
   if (!group || !team || group->size < 1 || group->rank < 0 || group->rank >= group->size || !Library::context_of(context))
@@ -82,6 +92,16 @@ int GOAL_Make(GOAL_Team team, const GOAL_Call* call, GOAL_Started* started) {
   return hand_out(team, call, started, [&](goal_started& one) {
     one.call = *call;
     return team->team.make(*call, one);
+  });
+}
+
+int GOAL_Make_of(GOAL_Team team, GOAL_Schedule schedule, GOAL_Started* started) {
+  if (!team || !schedule || !started) return fail(GOAL_ERR_ARG, "the team, the schedule or the place of the result is NULL");
+  if (!schedule->instance) return fail(GOAL_ERR_STATE, "the schedule is not compiled");
+  return explained([&] {
+    *started = new goal_started;
+    (*started)->call = {};
+    return team->team.make_of(schedule, **started);
   });
 }
 

@@ -69,6 +69,15 @@ typedef struct {
     const ptrdiff_t *in_places, *out_places;
 } GOAL_Call;
 
+/* Adds a collective to a schedule (goal_collectives.h), on the memory of the call, whose arrays are read now only. */
+int GOAL_Call_add(GOAL_Schedule schedule, const GOAL_Group *group, const GOAL_Call *call, GOAL_Span *span);
+
+/* Writes what a schedule of the group that is not compiled yet has so far as GOAL text, the part of this rank from "rank" on, with the
+ * group's numbers for ranks and a scratchpad in place of the memory of this process; goalc and goalrun take such parts behind a line
+ * "num_ranks N". *bytes is the room at `text` and becomes the size; with text NULL only the size is told. GOAL_ERR_ARG: the text has no
+ * word for an operation, or a message leaves the group. GOAL_ERR_NO_SPACE: there is less room. GOAL_ERR_STATE: it is compiled. */
+int GOAL_Text(GOAL_Schedule schedule, const GOAL_Group *group, char *text, size_t *bytes);
+
 /* For GOAL_Team_open: no call goes through memory; the caller has checked the arguments of all calls, which are not looked at again. */
 #define GOAL_TEAM_NO_MEMORY 1u
 #define GOAL_TEAM_CHECKED 2u
@@ -95,6 +104,8 @@ int GOAL_Start(GOAL_Team team, const GOAL_Call *call, void (*ended)(void *arg), 
  * when it has ended if it was started before. No rank begins the next one before all have begun this one. */
 int GOAL_Make(GOAL_Team team, const GOAL_Call *call, GOAL_Started *started);
 int GOAL_Restart(GOAL_Started started, void (*ended)(void *arg), void *arg);
+/* The same of a compiled schedule of the group, which is the caller's, does not run, and stays until GOAL_Release. */
+int GOAL_Make_of(GOAL_Team team, GOAL_Schedule schedule, GOAL_Started *started);
 /* Once after each ended(): how it ended; puts the result into `out` if it is not there yet. GOAL_SUCCESS, GOAL_MISMATCH,
  * GOAL_ABANDONED, GOAL_ERR_FAILED. */
 int GOAL_Result(GOAL_Started started);

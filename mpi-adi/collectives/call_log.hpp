@@ -22,7 +22,7 @@
 
 namespace portunus::mpi::collectives {
 
-enum class Form : uint8_t { blocking, nonblocking, persistent };
+enum class Form : uint8_t { blocking, nonblocking, persistent, captured };  // the last is recorded in place of either of the first two
 
 // clang-format off
 #define MPI_COLLECTIVES(EACH)                                                                                                  \

@@ -3,6 +3,7 @@
 
 #include "mpi-adi/core/arguments.hpp"
 #include "mpi-adi/core/errors.hpp"
+#include "mpi-adi/graph/capture.hpp"
 #include "mpi-adi/op/op.hpp"
 #include "mpi-adi/types/datatype.hpp"
 #include "mpi-adi/types/signature.hpp"
@@ -13,10 +14,13 @@ int check_call(Call& call, MPI_Comm comm) {
   call.comm = find_communicator(comm);
   if (call.comm == nullptr) [[unlikely]]
     return raise_bad_communicator(call.function, comm);
-  if (call.comm->is_revoked()) [[unlikely]]
+  const bool plain = call.comm->is_plain();
+  if (!plain && call.comm->is_revoked()) [[unlikely]]
     return raise_revoked(call.function, *call.comm);
   if (call.form != Form::blocking && call.request == nullptr) [[unlikely]]
     return raise(call.function, call.comm, MPI_ERR_ARG, "the address for the request is null");
+  if (!plain && call.form != Form::persistent && graph::is_captured_here(*call.comm)) [[unlikely]]
+    call.form = Form::captured;
   return MPI_SUCCESS;
 }
 

@@ -63,6 +63,11 @@ class Elements {
     if (contiguous()) return copy(at_, from, bytes());
     mpi::unpack(layout(), at_, 0, static_cast<int64_t>(bytes()), from);
   }
+  template <class F>
+  void each_run(F&& f) const {
+    if (contiguous()) f(at_, bytes());
+    else each_block(layout(), at_, [&](std::byte* at, int64_t size) { f(at, static_cast<size_t>(size)); });
+  }
   // `count` elements that begin `displacement` elements further on.
   Elements part(ptrdiff_t displacement, size_t count) const {
     Elements found(*this);

@@ -51,6 +51,10 @@ class Parts {
   void pack(std::byte* to) const {
     for (const Part& part : parts_) part.data.pack(std::exchange(to, to + part.data.bytes()));
   }
+  template <class F>
+  void each_run(F&& f) const {
+    for (const Part& part : parts_) part.data.each_run(f);
+  }
   void unpack(const std::byte* from) const {
     for (const Part& part : parts_) part.data.unpack(std::exchange(from, from + part.data.bytes()));
   }
@@ -120,6 +124,13 @@ void describe_end(const End& end, bool direct, const size_t*& sizes, const ptrdi
   places = end.places(direct);
 }
 
+template <class End>
+bool each_run_of(const End& end, const Work::EachRun& f) {
+  end.each_run(f);
+  return true;
+}
+inline bool each_run_of(const Contributions&, const Work::EachRun&) { return false; }
+
 // In place, the rank's own part is in `to` already, or (of a root that scatters) stays where it is.
 enum class Own : uint8_t { moves, is_there, stays };
 
@@ -150,6 +161,8 @@ class Movement : public Work {
   void drain(const std::byte* out) const override {
     if (!out_is_direct) to_.unpack(out);
   }
+  bool each_run_in(const EachRun& f) const override { return each_run_of(from_, f); }
+  bool each_run_out(const EachRun& f) const override { return each_run_of(to_, f); }
 
  protected:
   From from_;

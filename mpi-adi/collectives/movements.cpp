@@ -37,6 +37,14 @@ class Bcast : public Work {
   void drain(const std::byte* out) const override {
     if (!is_root_ && !out_is_direct) buffer_.unpack(out);
   }
+  bool each_run_in(const EachRun& f) const override {
+    if (is_root_) buffer_.each_run(f);
+    return true;
+  }
+  bool each_run_out(const EachRun& f) const override {
+    if (!is_root_) buffer_.each_run(f);
+    return true;
+  }
 
  private:
   Elements buffer_;

@@ -14,6 +14,7 @@
 #include "mpi-adi/collectives/state.hpp"
 #include "mpi-adi/core/device.hpp"
 #include "mpi-adi/core/errors.hpp"
+#include "mpi-adi/graph/capture.hpp"
 #include "mpi-adi/mpi-ext.h"
 #include "mpi-adi/ulfm/ulfm.hpp"
 
@@ -70,6 +71,7 @@ class Operation final : public Attachment {
   Operation(const Call& call, std::unique_ptr<Work> work, Request& request)
       : function_(call.form == Form::persistent ? "MPI_Start" : call.function),
         name_(call.function),
+        which_(call.which),
         persistent_(call.form == Form::persistent),
         made_(persistent_ || work->then),
         first_(std::move(work)),
@@ -98,6 +100,11 @@ class Operation final : public Attachment {
   }
 
   bool can_start() const override { return persistent_; }
+
+  int capture(Request& request) override {
+    const Call call{"MPI_Start", which_, Form::captured, nullptr, request.comm};
+    return graph::start_collective(request, call, *first_);
+  }
 
   int start(Request& request) override {
     fits_ = true;
@@ -186,6 +193,7 @@ class Operation final : public Attachment {
 
   const char* function_;
   std::string name_;  // the call that made it
+  Collective which_;
   bool persistent_, made_, failed_ = false, fits_ = true;
   std::atomic<bool> has_ended_{false};
   std::unique_ptr<Work> first_;
@@ -204,6 +212,8 @@ void Step::completed(Request&) {
 }  // namespace
 
 int start(const Call& call, std::unique_ptr<Work> work) {
+  if (call.form == Form::captured) [[unlikely]]
+    return graph::collective(call, *work);
   State& state = state_of(*call.comm);
   if (state.log.has_differed()) return raise_goal(call.function, *call.comm, kDisagreement);
   const Key key = work->key;

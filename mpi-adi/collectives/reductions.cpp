@@ -36,6 +36,7 @@ class ByEngine : public Movement<Elements, Elements> {
     key.type = static_cast<uint8_t>(op.type);
     key.op = static_cast<uint8_t>(op.op);
     in_is_direct = in_is_direct && !op.truth;
+    makes_truth = op.truth;
     if (v.kind != GOAL_CALL_REDUCE_SCATTER) return;
     for (int i = 0; !v.counts.null() && i < call.comm->size; ++i) shares_.push_back(share(v, i) * op.parts);
     if (in_place) out_is_direct = false;  // the result is shorter than what goes in

@@ -9,6 +9,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <vector>
 
@@ -43,12 +44,19 @@ class Work {
   // After a run; always, and out is the user's memory if the call works on it.
   virtual void drain(const std::byte*) const {}
 
+  // The runs of bytes that fill() reads and drain() writes, for schedules that pack by themselves, in their order. False: the thread that
+  // calls does more than copy.
+  using EachRun = std::function<void(std::byte*, size_t)>;
+  virtual bool each_run_in(const EachRun&) const { return true; }
+  virtual bool each_run_out(const EachRun&) const { return true; }
+
   Key key{};
   // The packed sizes of what goes in and what comes out on this rank.
   size_t in_bytes = 0, out_bytes = 0;
   // The user's memory, where a call may work on it.
   std::byte *user_in = nullptr, *user_out = nullptr;
   bool in_is_direct = false, out_is_direct = false;
+  bool makes_truth = false;      // fill() makes integers 0 or 1
   bool in_place = false;         // what goes in lies in the user's `out`
   bool in_is_out = false;        // one piece of memory is both: fill() fills `out` (broadcast)
   std::unique_ptr<Work> then{};  // begins when this one is drained

@@ -74,8 +74,9 @@ struct Communicator {
 
   int job_rank(int peer) const { return peer_ranks ? peer_ranks[peer] : first + peer; }
   uint16_t context_of(Traffic traffic) const { return static_cast<uint16_t>(context + static_cast<uint16_t>(traffic)); }
-  static constexpr uint8_t kRevoked = 1;  // for good (ulfm/)
-  static constexpr uint8_t kLooked = 2;   // PTL_DEBUG wants its calls to be looked at
+  static constexpr uint8_t kRevoked = 1;   // for good (ulfm/)
+  static constexpr uint8_t kLooked = 2;    // PTL_DEBUG wants its calls to be looked at
+  static constexpr uint8_t kCaptured = 4;  // a thread of this process records its calls (graph/)
   bool is_revoked() const { return attention.load(std::memory_order_relaxed) & kRevoked; }
   bool is_plain() const { return attention.load(std::memory_order_relaxed) == 0; }
   const Group& peer_group() const { return inter ? *remote_group : *group; }

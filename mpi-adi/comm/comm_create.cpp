@@ -17,6 +17,8 @@
 #include "mpi-adi/core/device.hpp"
 #include "mpi-adi/core/profiling.hpp"
 #include "mpi-adi/dynamic/spawn.hpp"
+#include "mpi-adi/graph/capture.hpp"
+#include "mpi-adi/graph/graph.hpp"
 
 namespace portunus::mpi {
 namespace {
@@ -89,6 +91,11 @@ int raise_creation(const char* function, const Communicator& comm, int error) {
 
 int create_in(const char* function, Communicator& parent, const AllAnd& all_and, uint64_t key, Group* group, Group* remote_group,
               Communicator*& made) {
+  if (graph::is_captured_here(parent)) {
+    release(group);
+    release(remote_group);
+    return graph::refuse(function);
+  }
   reap();
   made = group != nullptr ? make_communicator(kNoContext, group, remote_group) : nullptr;
   int error = MPI_ERR_NO_MEM;
@@ -244,8 +251,11 @@ int free_communicator(const char* function, MPI_Comm* handle) {
   Communicator* comm;
   if (int error = check(function, *handle, comm, {})) return error;
   if (comm == &world() || comm == &self()) return raise(function, comm, MPI_ERR_COMM, "%s cannot be freed", comm->name);
+  if (graph::is_captured_here(*comm))
+    return raise(function, comm, MPI_ERR_COMM, "the communicator is being captured; call MPIX_Graph_end first");
   if (int error = comm->attributes.clear(*handle)) return raise(function, comm, error, "an attribute's delete function failed");
   forget_parent(*handle);
+  graph::forget_origin(*comm);
   *handle = MPI_COMM_NULL;
   begin_disconnect(*comm);
   {

@@ -15,6 +15,7 @@
 #include "mpi-adi/core/checks.hpp"
 #include "mpi-adi/core/device.hpp"
 #include "mpi-adi/core/profiling.hpp"
+#include "mpi-adi/graph/capture.hpp"
 #include "mpi-adi/pt2pt/pt2pt.hpp"
 #include "mpi-adi/request/completion.hpp"
 #include "mpi-adi/ulfm/ulfm.hpp"
@@ -122,6 +123,7 @@ class Duplication final : public Attachment {
 int idup(const char* function, MPI_Comm comm, const Hints* hints, MPI_Comm* newcomm, MPI_Request* request) {
   Communicator* parent;
   if (int error = check(function, comm, parent, {newcomm, request})) return error;
+  if (graph::is_captured_here(*parent)) return graph::refuse(function);
   *newcomm = MPI_COMM_NULL;
   Communicator* made = make_communicator(kNoContext, retain(parent->group), parent->inter ? retain(parent->remote_group) : nullptr);
   Request* whole = made ? pool.claim(parent, false) : nullptr;

@@ -3,6 +3,7 @@
 
 #include "mpi-adi/core/debug.hpp"
 #include "mpi-adi/core/errors.hpp"
+#include "mpi-adi/graph/capture.hpp"
 
 namespace portunus::mpi {
 namespace {
@@ -35,6 +36,8 @@ int raise_too_many(const char* function, const Communicator* comm, MPI_Count cou
                static_cast<long long>(count), static_cast<long long>(type.size), static_cast<long long>(type.extent));
 }
 
+int refuse_capture(const Arguments& given) { return graph::refuse(given.function); }
+
 int check_send_slowly(const Arguments& given) {
   const Communicator* comm = find_communicator(given.comm);
   if (comm == nullptr) return raise_bad_communicator(given.function, given.comm);
@@ -42,6 +45,7 @@ int check_send_slowly(const Arguments& given) {
   if (given.tag < 0 || given.tag > kMaxTag) return raise_tag(given, *comm);
   if (int error = check_common(given, *comm)) return error;
   if (comm->is_revoked()) return raise_revoked(given.function, *comm);
+  if (graph::is_captured_here(*comm)) return kCaptured;
   if (!debug.buffers || given.peer == MPI_PROC_NULL) return MPI_SUCCESS;
   return check_readable(given.function, comm, given.buf, given.count, *find_type(given.datatype, given.count));
 }
@@ -53,6 +57,7 @@ int check_receive_slowly(const Arguments& given) {
   if ((given.tag < 0 || given.tag > kMaxTag) && given.tag != MPI_ANY_TAG) return raise_tag(given, *comm);
   if (int error = check_common(given, *comm)) return error;
   if (comm->is_revoked()) return raise_revoked(given.function, *comm);
+  if (graph::is_captured_here(*comm)) return kCaptured;
   return debug.calls && given.peer != MPI_PROC_NULL ? kCompared : MPI_SUCCESS;
 }
 

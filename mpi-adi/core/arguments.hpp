@@ -27,6 +27,13 @@ struct Arguments {
 // In place of MPI_SUCCESS from the check of a receive: what it receives is to be compared with what is sent (pt2pt/signatures.hpp).
 constexpr int kCompared = -1;
 
+// In place of MPI_SUCCESS from a check: this thread captures the communicator, so the call is to be recorded (graph/).
+constexpr int kCaptured = -2;
+// For calls that only make an object, which a capture does not concern.
+inline int made_all_the_same(int error) { return error == kCaptured || error == kCompared ? MPI_SUCCESS : error; }
+// Raises that the call cannot be captured.
+[[gnu::cold, gnu::noinline]] int refuse_capture(const Arguments& given);
+
 // MPI_SUCCESS when all is well: the peer is then MPI_PROC_NULL or, for receives, MPI_ANY_SOURCE. Else raises the error.
 [[gnu::cold, gnu::noinline]] int check_send_slowly(const Arguments& given);
 [[gnu::cold, gnu::noinline]] int check_receive_slowly(const Arguments& given);
@@ -75,12 +82,13 @@ inline int check_receive(const Arguments& given, Communicator*& comm, const Data
 
 inline int check_send(const Arguments& given, Communicator*& comm, size_t& bytes) {
   const Datatype* type;
-  return check_send(given, comm, type, bytes);
+  const int error = check_send(given, comm, type, bytes);
+  return error == kCaptured ? refuse_capture(given) : error;
 }
 inline int check_receive(const Arguments& given, Communicator*& comm, size_t& bytes) {
   const Datatype* type;
   const int error = check_receive(given, comm, type, bytes);
-  return error == kCompared ? MPI_SUCCESS : error;
+  return error == kCompared ? MPI_SUCCESS : error == kCaptured ? refuse_capture(given) : error;
 }
 
 // The process a receive names.

@@ -22,6 +22,7 @@
 #include "mpi-adi/core/profiling.hpp"
 #include "mpi-adi/dynamic/rendezvous.hpp"
 #include "mpi-adi/dynamic/spawn.hpp"
+#include "mpi-adi/graph/graph.hpp"
 #include "mpi-adi/io/file.hpp"
 #include "mpi-adi/types/type_create.hpp"
 
@@ -111,6 +112,7 @@ int stop(const char* function) {
     result = device::last_barrier(wishes);
   }
   if (result != PTL_OK && result != PTL_FAIL) return raise_portals(function, nullptr, result);
+  graph::close();
   close_communicators();
   release_kinds();
   phase.store(Phase::over, std::memory_order_release);

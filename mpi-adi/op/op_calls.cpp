@@ -3,6 +3,7 @@
 #include "mpi-adi/core/arguments.hpp"
 #include "mpi-adi/core/errors.hpp"
 #include "mpi-adi/core/profiling.hpp"
+#include "mpi-adi/graph/capture.hpp"
 #include "mpi-adi/op/op.hpp"
 #include "mpi-adi/types/datatype.hpp"
 
@@ -28,6 +29,7 @@ int reduce_local(const char* function, const void* inbuf, void* inoutbuf, MPI_Co
     if (buffer == MPI_IN_PLACE) return raise(function, nullptr, MPI_ERR_BUFFER, "MPI_IN_PLACE cannot stand here");
   if (count == 0) return MPI_SUCCESS;
   if (inbuf == nullptr || inoutbuf == nullptr) return raise(function, nullptr, MPI_ERR_BUFFER, "a buffer is null");
+  if (graph::is_capturing()) return graph::reduce_local(function, inbuf, inoutbuf, count, datatype, op);
   apply(op, inbuf, inoutbuf, static_cast<size_t>(count), datatype);
   return MPI_SUCCESS;
 }

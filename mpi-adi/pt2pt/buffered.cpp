@@ -75,15 +75,19 @@ namespace {
 
 int bsend(const Arguments& given) {
   Communicator* comm;
+  const Datatype* type;
   size_t bytes;
-  if (int error = check_send(given, comm, bytes)) return error;
+  if (int error = check_send(given, comm, type, bytes))
+    return error == kCaptured ? graph::send(given, graph::Way::buffered, nullptr) : error;
   return given.peer == MPI_PROC_NULL ? MPI_SUCCESS : send_buffered(given, *comm, bytes);
 }
 
 int ibsend(const Arguments& given, MPI_Request* handle) {
   Communicator* comm;
+  const Datatype* type;
   size_t bytes;
-  if (int error = check_send(given, comm, bytes)) return error;
+  if (int error = check_send(given, comm, type, bytes))
+    return error == kCaptured ? isend_captured(given, graph::Way::buffered, handle) : error;
   if (handle == nullptr) return raise_no_handle(given, comm);
   *handle = handle_of(pool.sent());
   return given.peer == MPI_PROC_NULL ? MPI_SUCCESS : send_buffered(given, *comm, bytes);

@@ -58,8 +58,9 @@ int imrecv(const char* function, void* buf, MPI_Count count, MPI_Datatype dataty
   Communicator* const comm = message->comm;
   const Arguments given{function, buf, count, datatype, MPI_ANY_SOURCE, MPI_ANY_TAG, MPI_COMM_SELF};
   Communicator* any;
+  const Datatype* type;
   size_t bytes;
-  int error = check_receive(given, any, bytes);
+  int error = made_all_the_same(check_receive(given, any, type, bytes));
   Request* claimed = error == MPI_SUCCESS ? pool.claim(comm, true) : nullptr;
   if (error == MPI_SUCCESS && claimed == nullptr) error = raise_no_request(given, comm);
   if (error == MPI_SUCCESS) {

@@ -110,8 +110,10 @@ class PartitionedMessage final : public Attachment {
 // `given`: the count is that of one partition.
 int init(Arguments given, int partitions, bool receives, MPI_Info info, MPI_Request* handle) {
   Communicator* comm;
+  const Datatype* type;
   size_t bytes;
-  if (int error = receives ? check_receive(given, comm, bytes) : check_send(given, comm, bytes)) return error;
+  if (int error = made_all_the_same(receives ? check_receive(given, comm, type, bytes) : check_send(given, comm, type, bytes)))
+    return error;
   if (partitions < 0) return raise(given.function, comm, MPI_ERR_ARG, "the number of partitions is negative (%d)", partitions);
   if (given.peer == MPI_ANY_SOURCE || given.tag == MPI_ANY_TAG)
     return raise(given.function, comm, given.tag == MPI_ANY_TAG ? MPI_ERR_TAG : MPI_ERR_RANK,

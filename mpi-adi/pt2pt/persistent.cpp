@@ -19,6 +19,16 @@ class PersistentMessage final : public Attachment {
   bool can_start() const override { return true; }
   bool is_message() const override { return true; }
 
+  int capture(Request& request) override {
+    Arguments given = given_;
+    given.function = "MPI_Start";
+    if (kind_ == Kind::receive) return graph::start_receive(request, room_, given);
+    return graph::start_send(request, given,
+                             kind_ == Kind::standard   ? graph::Way::standard
+                             : kind_ == Kind::buffered ? graph::Way::buffered
+                                                       : graph::Way::synchronous);
+  }
+
   int start(Request& request) override {
     if (given_.peer == MPI_PROC_NULL) return done_at_once(request);
     given_.function = "MPI_Start";
@@ -59,9 +69,11 @@ class PersistentMessage final : public Attachment {
 
 int init(Kind kind, void* room, const Arguments& given, MPI_Request* handle) {
   Communicator* comm;
+  const Datatype* type;
   size_t bytes;
   const bool receives = kind == Kind::receive;
-  if (int error = receives ? check_receive(given, comm, bytes) : check_send(given, comm, bytes)) return error;
+  if (int error = made_all_the_same(receives ? check_receive(given, comm, type, bytes) : check_send(given, comm, type, bytes)))
+    return error;
   if (handle == nullptr) return raise_no_handle(given, comm);
   Request* request = pool.claim(comm, receives && given.peer != MPI_PROC_NULL);
   if (request == nullptr) return raise_no_request(given, comm);
@@ -80,6 +92,8 @@ int start(const char* function, MPI_Request handle) {
     return raise(function, request->comm, MPI_ERR_REQUEST, "the request is not persistent");
   if (request->state.load(std::memory_order_relaxed) != State::inactive)
     return raise(function, request->comm, MPI_ERR_REQUEST, "the request is active already; complete it first");
+  if (!request->comm->is_plain() && graph::is_captured_here(*request->comm)) [[unlikely]]
+    return request->attached->capture(*request);
   request->state.store(State::active, std::memory_order_relaxed);
   return request->attached->start(*request);
 }

@@ -59,6 +59,21 @@ int receive_in_pool(void* buf, const Arguments& given, MPI_Status* status) {
   return wait_in_pool(given.function, handle, status);
 }
 
+int isend_captured(const Arguments& given, graph::Way way, MPI_Request* handle) {
+  return handle == nullptr ? raise_no_handle(given, find_communicator(given.comm)) : graph::send(given, way, handle);
+}
+
+int receive_otherwise(int why, void* buf, const Arguments& given, MPI_Status* status) {
+  if (why == kCompared) return receive_compared(buf, given, status);
+  set_empty_status(status);
+  return graph::receive(buf, given, nullptr);
+}
+
+int ireceive_otherwise(int why, void* buf, const Arguments& given, MPI_Request* handle) {
+  if (why == kCompared) return ireceive_compared(buf, given, handle);
+  return handle == nullptr ? raise_no_handle(given, find_communicator(given.comm)) : graph::receive(buf, given, handle);
+}
+
 int receive_compared(void* buf, const Arguments& given, MPI_Status* status) {
   MPI_Request handle;
   if (int error = ireceive_compared(buf, given, &handle)) return error;

@@ -8,6 +8,7 @@
 #include "mpi-adi/core/arguments.hpp"
 #include "mpi-adi/core/device.hpp"
 #include "mpi-adi/core/errors.hpp"
+#include "mpi-adi/graph/capture.hpp"
 #include "mpi-adi/pt2pt/packing.hpp"
 #include "mpi-adi/pt2pt/signatures.hpp"
 #include "mpi-adi/pt2pt/status.hpp"
@@ -87,6 +88,11 @@ inline int start_receive(Request& request, void* buf, const Arguments& given, si
 template <Mode mode>
 int isend(const Arguments& given, MPI_Request* handle);
 
+inline graph::Way way_of(Mode mode) { return mode == Mode::standard ? graph::Way::standard : graph::Way::synchronous; }
+[[gnu::cold, gnu::noinline]] int isend_captured(const Arguments& given, graph::Way way, MPI_Request* handle);
+// Receives for which the check answered kCompared or kCaptured.
+[[gnu::noinline]] int receive_otherwise(int why, void* buf, const Arguments& given, MPI_Status* status);
+[[gnu::noinline]] int ireceive_otherwise(int why, void* buf, const Arguments& given, MPI_Request* handle);
 // Receives whose arguments were checked, and whose data are compared with what is sent.
 [[gnu::noinline]] int receive_compared(void* buf, const Arguments& given, MPI_Status* status);
 [[gnu::noinline]] int ireceive_compared(void* buf, const Arguments& given, MPI_Request* handle);
@@ -102,7 +108,7 @@ inline int send(const Arguments& given) {
   const Datatype* type;
   size_t bytes;
   if (int error = check_send(given, comm, type, bytes)) [[unlikely]]
-    return error;
+    return error == kCaptured ? graph::send(given, way_of(mode), nullptr) : error;
   if (given.peer == MPI_PROC_NULL) [[unlikely]]
     return MPI_SUCCESS;
   if (!device::reachable(comm->job_rank(given.peer))) [[unlikely]]
@@ -128,7 +134,7 @@ template <Mode mode>
   const Datatype* type;
   size_t bytes;
   if (int error = check_send(given, comm, type, bytes)) [[unlikely]]
-    return error;
+    return error == kCaptured ? isend_captured(given, way_of(mode), handle) : error;
   if (handle == nullptr) [[unlikely]]
     return raise_no_handle(given, comm);
   *handle = handle_of(pool.sent());
@@ -156,7 +162,7 @@ inline int receive(void* buf, const Arguments& given, MPI_Status* status) {
   const Datatype* type;
   size_t bytes;
   if (int error = check_receive(given, comm, type, bytes)) [[unlikely]]
-    return error == kCompared ? receive_compared(buf, given, status) : error;
+    return error < 0 ? receive_otherwise(error, buf, given, status) : error;
   if (given.peer == MPI_PROC_NULL) [[unlikely]] {
     set_null_process_status(status);
     return MPI_SUCCESS;
@@ -189,7 +195,7 @@ int isend(const Arguments& given, MPI_Request* handle) {
   const Datatype* type;
   size_t bytes;
   if (int error = check_receive(given, comm, type, bytes)) [[unlikely]]
-    return error == kCompared ? ireceive_compared(buf, given, handle) : error;
+    return error < 0 ? ireceive_otherwise(error, buf, given, handle) : error;
   if (handle == nullptr) [[unlikely]]
     return raise_no_handle(given, comm);
   *handle = handle_of(pool.received_nothing());

@@ -12,10 +12,22 @@
 namespace portunus::mpi {
 namespace {
 
+// Records an exchange; its sending half has been checked.
+int capture_exchange(const Arguments& to, void* room, const Arguments& from, bool replaces, MPI_Request* handle, MPI_Status* status) {
+  Communicator* comm;
+  const Datatype* type;
+  size_t bytes;
+  if (int error = check_receive(from, comm, type, bytes); error != kCaptured) return error;
+  set_empty_status(status);
+  return graph::exchange(to, room, from, replaces, handle);
+}
+
 int sendrecv(const Arguments& to, void* room, const Arguments& from, MPI_Status* status) {
   Communicator* found;
+  const Datatype* type;
   size_t bytes;
-  if (int error = check_send(to, found, bytes)) return error;
+  if (int error = check_send(to, found, type, bytes))
+    return error == kCaptured ? capture_exchange(to, room, from, false, nullptr, status) : error;
   MPI_Request handle;
   if (int error = ireceive(room, from, &handle)) return error;
   Request& receiving = *pool.find(handle);
@@ -53,8 +65,10 @@ int raise_no_copy(const Arguments& given, const Communicator* comm, size_t bytes
 
 int sendrecv_replace(const Arguments& to, void* room, const Arguments& from, MPI_Status* status) {
   Communicator* comm;
+  const Datatype* type;
   size_t bytes;
-  if (int error = check_send(to, comm, bytes)) return error;
+  if (int error = check_send(to, comm, type, bytes))
+    return error == kCaptured ? capture_exchange(to, room, from, true, nullptr, status) : error;
   if (int error = check_receive(from, comm, bytes)) return error;
   const std::unique_ptr<std::byte[]> copy = copy_of(to, bytes);
   if (!copy) return raise_no_copy(to, comm, bytes);
@@ -116,10 +130,13 @@ int start_part(const Arguments& given, Communicator* comm, bool receives, Reques
 
 int isendrecv(const Arguments& to, void* room, const Arguments& from, bool replaces, MPI_Request* handle) {
   Communicator* comm;
+  const Datatype* type;
   size_t sent, received;
-  if (int error = check_receive(from, comm, received)) return error;
-  if (int error = check_send(to, comm, sent)) return error;
+  if (int error = made_all_the_same(check_receive(from, comm, type, received))) return error;
+  const int captured = check_send(to, comm, type, sent);
+  if (captured > MPI_SUCCESS) return captured;
   if (handle == nullptr) return raise_no_handle(to, comm);
+  if (captured == kCaptured) return capture_exchange(to, room, from, replaces, handle, MPI_STATUS_IGNORE);
   std::unique_ptr<std::byte[]> copy = replaces ? copy_of(to, sent) : nullptr;
   if (replaces && !copy) return raise_no_copy(to, comm, sent);
   Request* whole = pool.claim(comm, from.peer != MPI_PROC_NULL);

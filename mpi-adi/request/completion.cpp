@@ -2,10 +2,12 @@
 #include "mpi-adi/request/completion.hpp"
 
 #include <cassert>
+#include <cstring>
 
 #include "mpi-adi/core/init.hpp"
 #include "mpi-adi/core/long_waits.hpp"
 #include "mpi-adi/core/profiling.hpp"
+#include "mpi-adi/graph/capture.hpp"
 #include "mpi-adi/mpi-ext.h"
 
 namespace portunus::mpi {
@@ -13,6 +15,7 @@ namespace portunus::mpi {
 int raise_bad_request(const char* function, MPI_Request handle) {
   if (phase.load(std::memory_order_acquire) != Phase::running) return raise_bad_communicator(function, MPI_COMM_NULL);
   if (handle == MPI_REQUEST_NULL) return raise(function, nullptr, MPI_ERR_REQUEST, "the request is MPI_REQUEST_NULL");
+  if (graph::is_captured(handle)) return graph::refuse(function);
   return raise(function, nullptr, MPI_ERR_REQUEST, "%p is no request", static_cast<void*>(handle));
 }
 
@@ -20,11 +23,24 @@ int raise_null(const char* function, const char* what) {
   return raise(function, nullptr, MPI_ERR_ARG, "the address for the %s is null", what);
 }
 
+namespace {
+
+// Number i is none that the pool knows. kCaptured: the call is MPI_Waitall, and all are good where a capture counts as well.
+int bad_request(const char* function, int count, const MPI_Request handles[], int i) {
+  if (std::strcmp(function, "MPI_Waitall") != 0 || !graph::is_captured(handles[i])) return raise_bad_request(function, handles[i]);
+  for (; i < count; ++i)
+    if (handles[i] != MPI_REQUEST_NULL && pool.find(handles[i]) == nullptr && !graph::is_captured(handles[i]))
+      return raise_bad_request(function, handles[i]);
+  return kCaptured;
+}
+
+}  // namespace
+
 int check_requests(const char* function, int count, const MPI_Request handles[]) {
   if (count < 0) return raise(function, nullptr, MPI_ERR_COUNT, "the count is negative (%d)", count);
   if (count > 0 && handles == nullptr) return raise_null(function, "requests");
   for (int i = 0; i < count; ++i)
-    if (handles[i] != MPI_REQUEST_NULL && pool.find(handles[i]) == nullptr) return raise_bad_request(function, handles[i]);
+    if (handles[i] != MPI_REQUEST_NULL && pool.find(handles[i]) == nullptr) return bad_request(function, count, handles, i);
   return MPI_SUCCESS;
 }
 
@@ -170,7 +186,7 @@ extern "C" int PMPI_Wait(MPI_Request* request, MPI_Status* status) try {
     return MPI_SUCCESS;
   }
   Request* found = pool.find(*request);
-  if (found == nullptr) return raise_bad_request(kName, *request);
+  if (found == nullptr) return graph::wait(request, status) ? MPI_SUCCESS : raise_bad_request(kName, *request);
   wait(*found);
   return finish(kName, *request, found, status);
 }
@@ -195,7 +211,8 @@ MPI_WEAK_NAME(Test)
 
 extern "C" int PMPI_Waitall(int count, MPI_Request array_of_requests[], MPI_Status array_of_statuses[]) try {
   static constexpr char kName[] = "MPI_Waitall";
-  if (int error = check_requests(kName, count, array_of_requests)) return error;
+  if (int error = check_requests(kName, count, array_of_requests); error == kCaptured) graph::wait_all(count, array_of_requests);
+  else if (error != MPI_SUCCESS) return error;
   int outcome = MPI_SUCCESS;
   for (int i = 0; i < count; ++i) {
     if (array_of_requests[i] != MPI_REQUEST_NULL && !pool.checked(array_of_requests[i])->done()) wait(*pool.checked(array_of_requests[i]));

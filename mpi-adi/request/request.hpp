@@ -50,6 +50,8 @@ class Attachment {
   // MPI_Start of an inactive request whose state is `active` already; answers an error class (raised), and leaves the request
   // `done` if nothing is to come.
   virtual int start(Request&) { return MPI_ERR_REQUEST; }
+  // MPI_Start of an inactive request whose communicator is captured (graph/): records what start() would begin. Answers an error class.
+  virtual int capture(Request&);
   // False: this request is no persistent one.
   virtual bool can_start() const { return false; }
   // MPI_Cancel; what can no longer be cancelled completes as usual. Answers an error class.

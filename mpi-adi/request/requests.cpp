@@ -3,12 +3,15 @@
 #include <climits>
 
 #include "mpi-adi/core/profiling.hpp"
+#include "mpi-adi/graph/capture.hpp"
 #include "mpi-adi/request/completion.hpp"
 #include "mpi-adi/types/datatype.hpp"
 
 namespace portunus::mpi {
 
 int Attachment::freed(Request& request) { return request.state.load(std::memory_order_acquire) == State::done ? closing() : MPI_SUCCESS; }
+
+int Attachment::capture(Request&) { return graph::refuse("MPI_Start"); }
 
 namespace {
 
@@ -38,7 +41,7 @@ extern "C" int PMPI_Request_free(MPI_Request* request) try {
   static constexpr char kName[] = "MPI_Request_free";
   if (request == nullptr) return raise_null(kName, "request");
   Request* found = pool.find(*request);
-  if (found == nullptr) return raise_bad_request(kName, *request);
+  if (found == nullptr) return graph::wait(request, MPI_STATUS_IGNORE, false) ? MPI_SUCCESS : raise_bad_request(kName, *request);
   Attachment* const attached = found->attached;
   const int closed = attached ? attached->freed(*found) : MPI_SUCCESS;
   const int error = closed == MPI_SUCCESS ? closed : attached->raise_error(kName, *found, closed);

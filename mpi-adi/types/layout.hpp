@@ -47,6 +47,33 @@ struct Layout {
   bool is_run() const { return shape == Shape::run || shape == Shape::empty; }
 };
 
+// Calls f(address, bytes) for each block of the data around `base`, in their order.
+template <class F>
+void each_block(const Layout& layout, std::byte* base, F&& f) {
+  using Shape = Layout::Shape;
+  std::byte* const at = base + layout.offset;
+  const auto count = [&](const auto& all) { return static_cast<int64_t>(all.size()); };
+  switch (layout.shape) {
+    case Shape::empty: return;
+    case Shape::run: return f(at, layout.size);
+    case Shape::strided:
+      for (int64_t i = 0; i < layout.count; ++i) f(at + i * layout.stride, layout.block);
+      return;
+    case Shape::repeat:
+      for (int64_t i = 0; i < layout.count; ++i) each_block(*layout.child, at + i * layout.stride, f);
+      return;
+    default: break;
+  }
+  const Layout::Table& table = *layout.table;
+  for (int64_t i = 0; i < count(table.displacements); ++i) {
+    const auto part = static_cast<size_t>(i);
+    std::byte* const place = at + table.displacements[part];
+    if (layout.shape == Shape::blocks) f(place, layout.block);
+    else if (layout.shape == Shape::runs) f(place, table.ends[part] - (i > 0 ? table.ends[part - 1] : 0));
+    else each_block(table.children[part], place, f);
+  }
+}
+
 // Bytes `from` .. `from + bytes` of the layout's data, taken from around `base` or put there. Costs O(depth * log(parts))
 // besides the copying.
 void pack(const Layout& layout, const void* base, int64_t from, int64_t bytes, void* packed);

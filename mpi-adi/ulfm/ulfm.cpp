@@ -9,6 +9,7 @@
 #include "mpi-adi/collectives/state.hpp"
 #include "mpi-adi/comm/members.hpp"
 #include "mpi-adi/core/device.hpp"
+#include "mpi-adi/graph/graph.hpp"
 #include "mpi-adi/mpi-ext.h"
 #include "mpi-adi/ulfm/revocation.hpp"
 
@@ -88,6 +89,7 @@ void take(Communicator& comm, bool by_user) {
     if (by_user || (distance & (distance - 1)) == 0) tell(comm, members[i]);
   }
   if (domain) GOAL_Domain_revoke(domain);
+  if (by_user) graph::revoke(comm);
   device::failures.count.fetch_add(1, std::memory_order_acq_rel);  // from now on whoever posts a receive looks again
   device::fail_pending(comm);
   drop_messages(comm);

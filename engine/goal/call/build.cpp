@@ -149,29 +149,28 @@ bool is_in_place(const GOAL_Call& call, const GOAL_Group& group) {
   }
 }
 
-int build(GOAL_Schedule& schedule, const GOAL_Group& group, const GOAL_Call& call, GOAL_Buffer in, GOAL_Buffer out) {
+int build(GOAL_Schedule& schedule, const GOAL_Group& group, const GOAL_Call& call, GOAL_Buffer in, GOAL_Buffer out, GOAL_Span* span) {
   const size_t count = call.count;
   switch (call.kind) {
-    case GOAL_CALL_BARRIER: return GOAL_Barrier(&schedule, &group, nullptr);
-    case GOAL_CALL_BCAST: return GOAL_Bcast(&schedule, &group, out, call.bytes, call.root, nullptr);
-    case GOAL_CALL_GATHER: return GOAL_Gather(&schedule, &group, in, out, call.bytes, call.root, nullptr);
-    case GOAL_CALL_SCATTER: return GOAL_Scatter(&schedule, &group, in, out, call.bytes, call.root, nullptr);
-    case GOAL_CALL_ALLGATHER: return GOAL_Allgather(&schedule, &group, in, out, call.bytes, nullptr);
-    case GOAL_CALL_ALLTOALL: return GOAL_Alltoall(&schedule, &group, in, out, call.bytes, nullptr);
-    case GOAL_CALL_REDUCE: return GOAL_Reduce(&schedule, &group, in, out, count, call.type, call.op, call.root, nullptr);
-    case GOAL_CALL_ALLREDUCE: return GOAL_Allreduce(&schedule, &group, in, out, count, call.type, call.op, nullptr);
+    case GOAL_CALL_BARRIER: return GOAL_Barrier(&schedule, &group, span);
+    case GOAL_CALL_BCAST: return GOAL_Bcast(&schedule, &group, out, call.bytes, call.root, span);
+    case GOAL_CALL_GATHER: return GOAL_Gather(&schedule, &group, in, out, call.bytes, call.root, span);
+    case GOAL_CALL_SCATTER: return GOAL_Scatter(&schedule, &group, in, out, call.bytes, call.root, span);
+    case GOAL_CALL_ALLGATHER: return GOAL_Allgather(&schedule, &group, in, out, call.bytes, span);
+    case GOAL_CALL_ALLTOALL: return GOAL_Alltoall(&schedule, &group, in, out, call.bytes, span);
+    case GOAL_CALL_REDUCE: return GOAL_Reduce(&schedule, &group, in, out, count, call.type, call.op, call.root, span);
+    case GOAL_CALL_ALLREDUCE: return GOAL_Allreduce(&schedule, &group, in, out, count, call.type, call.op, span);
     case GOAL_CALL_REDUCE_SCATTER:
-      if (call.counts) return GOAL_Reduce_scatter(&schedule, &group, in, out, call.counts, call.type, call.op, nullptr);
-      return GOAL_Reduce_scatter_block(&schedule, &group, in, out, count, call.type, call.op, nullptr);
-    case GOAL_CALL_SCAN: return GOAL_Scan(&schedule, &group, in, out, count, call.type, call.op, nullptr);
-    case GOAL_CALL_EXSCAN: return GOAL_Exscan(&schedule, &group, in, out, count, call.type, call.op, nullptr);
-    case GOAL_CALL_GATHERV:
-      return GOAL_Gatherv(&schedule, &group, in, call.bytes, out, call.out_sizes, call.out_places, call.root, nullptr);
+      if (call.counts) return GOAL_Reduce_scatter(&schedule, &group, in, out, call.counts, call.type, call.op, span);
+      return GOAL_Reduce_scatter_block(&schedule, &group, in, out, count, call.type, call.op, span);
+    case GOAL_CALL_SCAN: return GOAL_Scan(&schedule, &group, in, out, count, call.type, call.op, span);
+    case GOAL_CALL_EXSCAN: return GOAL_Exscan(&schedule, &group, in, out, count, call.type, call.op, span);
+    case GOAL_CALL_GATHERV: return GOAL_Gatherv(&schedule, &group, in, call.bytes, out, call.out_sizes, call.out_places, call.root, span);
     case GOAL_CALL_SCATTERV:
-      return GOAL_Scatterv(&schedule, &group, in, call.in_sizes, call.in_places, out, extents_of(call, group).out, call.root, nullptr);
-    case GOAL_CALL_ALLGATHERV: return GOAL_Allgatherv(&schedule, &group, in, out, call.out_sizes, call.out_places, nullptr);
+      return GOAL_Scatterv(&schedule, &group, in, call.in_sizes, call.in_places, out, extents_of(call, group).out, call.root, span);
+    case GOAL_CALL_ALLGATHERV: return GOAL_Allgatherv(&schedule, &group, in, out, call.out_sizes, call.out_places, span);
     case GOAL_CALL_ALLTOALLV:
-      return GOAL_Alltoallv(&schedule, &group, in, call.in_sizes, call.in_places, out, call.out_sizes, call.out_places, nullptr);
+      return GOAL_Alltoallv(&schedule, &group, in, call.in_sizes, call.in_places, out, call.out_sizes, call.out_places, span);
   }
   return fail(GOAL_ERR_ARG, "there is no such collective");
 }

@@ -58,6 +58,7 @@ void write_details(const GOAL_Call& call, const GOAL_Group& group, bool places, 
 [[nodiscard]] bool is_in_place(const GOAL_Call& call, const GOAL_Group& group);
 
 // Adds the collective to a schedule, on memory at `in` and `out`: GOAL_* codes. GOAL_InPlace() stands where is_in_place().
-int build(GOAL_Schedule& schedule, const GOAL_Group& group, const GOAL_Call& call, GOAL_Buffer in, GOAL_Buffer out);
+int build(GOAL_Schedule& schedule, const GOAL_Group& group, const GOAL_Call& call, GOAL_Buffer in, GOAL_Buffer out,
+          GOAL_Span* span = nullptr);
 
 }  // namespace portunus::goal

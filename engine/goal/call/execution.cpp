@@ -40,9 +40,14 @@ Execution::Execution(const GOAL_Call& call, const GOAL_Group& group, bool copies
   own_out_.reset(new std::byte[extents_.out + 1]);
 }
 
+Execution::Execution(const GOAL_Group& group, GOAL_Schedule schedule)
+    : group_(group), details_(), in_place_(false), is_root_(false), in_(nullptr), out_(nullptr), schedule_(schedule), owns_(false) {
+  GOAL_Mismatches(schedule_, &mismatches_);
+}
+
 Execution::~Execution() {
   in_all_.fetch_sub(bytes_, std::memory_order_relaxed);
-  if (schedule_ != nullptr) GOAL_Free(&schedule_);
+  if (schedule_ != nullptr && owns_) GOAL_Free(&schedule_);
 }
 
 // The parts follow one another in a copy; else the first one in memory is what their places count from.

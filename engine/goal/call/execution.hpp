@@ -30,6 +30,8 @@ class Execution {
   };
   // `copies`: it may be run for calls with other memory. `details`: with places unless it copies. The group must outlive this object.
   Execution(const GOAL_Call& call, const GOAL_Group& group, bool copies, Details details = {});
+  // Runs the caller's compiled schedule, which stays, for a call without data.
+  Execution(const GOAL_Group& group, GOAL_Schedule schedule);
   ~Execution();
   Execution(const Execution&) = delete;
   Execution& operator=(const Execution&) = delete;
@@ -93,6 +95,7 @@ class Execution {
   std::unique_ptr<std::byte[]> own_in_, own_out_;
   size_t bytes_ = 0;
   GOAL_Schedule schedule_ = nullptr;
+  bool owns_ = true;  // the schedule
   GOAL_Request run_ = GOAL_REQUEST_NULL;
   std::atomic<bool> busy_{false};
   int result_ = GOAL_SUCCESS;

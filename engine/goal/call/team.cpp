@@ -73,6 +73,11 @@ int CallTeam::make(const GOAL_Call& call, goal_started& started) {
   return numbers.keep(started.execution->make(call, {context_, Residents::kTags + made_++ % kMade, 0, !waits_for_all(call)}));
 }
 
+int CallTeam::make_of(GOAL_Schedule schedule, goal_started& started) const {
+  started.execution = std::make_shared<Execution>(group_, schedule);
+  return GOAL_SUCCESS;
+}
+
 bool CallTeam::must_meet(const GOAL_Call& call) {
   apart_ = waits_for_all(call) ? 0 : apart_ + 1;
   if (apart_ < kApart) return false;

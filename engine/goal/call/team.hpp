@@ -38,6 +38,8 @@ class CallTeam {
   int run(const GOAL_Call& call);
   int start(const GOAL_Call& call, goal_started& started);
   int make(const GOAL_Call& call, goal_started& started);
+  // The same on the caller's schedule.
+  int make_of(GOAL_Schedule schedule, goal_started& started) const;
 
  private:
   // The counts of one call, which are given back if it finds no memory and so has begun nothing.

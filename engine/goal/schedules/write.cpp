@@ -127,6 +127,13 @@ std::string write_goal(std::span<const Plan> ranks, const WriteOptions& options)
       ranks, options, [](const Plan& plan) -> const Schedule& { return plan.graph; }, [](const Plan& plan) { return &plan; });
 }
 
+std::string write_rank(size_t number, const Plan& plan) {
+  const WriteOptions options;
+  TextWriter writer(options);
+  writer.rank(number, plan.graph, &plan);
+  return writer.take();
+}
+
 std::string write_goal(std::span<const Schedule> ranks, const WriteOptions& options) {
   return write_all(
       ranks, options, [](const Schedule& s) -> const Schedule& { return s; }, [](const Schedule&) -> const Plan* { return nullptr; });

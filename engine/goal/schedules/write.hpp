@@ -27,6 +27,8 @@ struct WriteOptions {
 
 // One rank after the other. Throws ScheduleError for memory that is an address, which no file can name.
 [[nodiscard]] std::string write_goal(std::span<const Plan> ranks, const WriteOptions& options = {});
+// The part of one rank alone, as it stands behind the line with the number of ranks.
+[[nodiscard]] std::string write_rank(size_t number, const Plan& plan);
 // Schedules without memory.
 [[nodiscard]] std::string write_goal(std::span<const Schedule> ranks, const WriteOptions& options = {});
 

@@ -1,0 +1,32 @@
+// build.hpp: from a recording to a schedule.
+//
+//   tag 0   messages, each pair's in the order in which they are sent      tag 1   what tells synchronous senders
+//   tag 2   collectives                                                    tag 3 + k   gate number k
+//
+// Thread: the one that makes, or writes, the graph.
+#pragma once
+
+#include <map>
+
+#include "engine/goal/goal_call.h"
+#include "mpi-adi/comm/comm.hpp"
+#include "mpi-adi/graph/recording.hpp"
+
+namespace portunus::mpi::graph {
+
+constexpr uint32_t kMessageTag = 0, kAnswerTag = 1, kCollectiveTag = 2, kFirstGateTag = 3;
+constexpr int kMostGates = 1024;
+
+struct Plan {
+  const Communicator& comm;
+  const GOAL_Group& group;
+  const Recording& recording;
+  bool meets;
+  std::map<int, uint64_t>& signals;
+  bool gates_are_open = false;  // for a text: nobody opens them
+};
+
+// Adds all to a new schedule: a code of GOAL.
+int build(const Plan& plan, GOAL_Schedule schedule);
+
+}  // namespace portunus::mpi::graph

@@ -1,0 +1,37 @@
+// capture_state.hpp: what a thread that captures has recorded so far.
+//
+// Thread: the one that captures.
+#pragma once
+
+#include <map>
+#include <memory>
+#include <set>
+#include <string>
+#include <vector>
+
+#include "mpi-adi/comm/comm.hpp"
+#include "mpi-adi/graph/recording.hpp"
+#include "mpi-adi/request/request.hpp"
+
+namespace portunus::mpi::graph {
+
+using Ends = std::vector<NodeId>;
+
+struct Capture {
+  explicit Capture(Communicator& captured) : comm(captured) {}
+
+  Communicator& comm;
+  Recording recording;
+  std::map<MPI_Request, std::unique_ptr<Ends>> handles;  // a handle is the address of its ends
+  std::set<Request*> started;                            // persistent requests that were not waited for
+  std::set<int> gates, signals;
+  std::string refusal;  // what makes it void
+};
+
+// This thread's; nullptr: none.
+Capture* current();
+// Begins one, and ends it: requests of it are no more.
+void begin_capture(Communicator& comm);
+std::unique_ptr<Capture> end_capture();
+
+}  // namespace portunus::mpi::graph

@@ -1,0 +1,92 @@
+// graph.hpp: graphs: what a capture has become, which is started as often as one likes.
+//
+// A graph has a communicator of its own, which no program can name: its messages have a context there, and its error handler is that of the
+// communicator that was captured.
+//
+// Thread: one at a time per graph; open() and passed() any, while it runs. Invariants: `request` exists exactly from start() until its user
+// has completed it.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <string>
+#include <vector>
+
+#include "engine/goal/goal_call.h"
+#include "mpi-adi/comm/comm.hpp"
+#include "mpi-adi/graph/recording.hpp"
+#include "mpi-adi/request/request.hpp"
+
+namespace portunus::mpi::graph {
+
+// A gate waits for a message of this rank to itself, which a schedule of its own sends: opening a gate is running that.
+struct GraphGate {
+  GOAL_Schedule schedule = nullptr;
+  GOAL_Request run = GOAL_REQUEST_NULL;
+  bool open = false;
+};
+
+class Graph final : public Attachment {
+ public:
+  Graph() = default;
+  ~Graph() override;
+
+  // Collective: compares what the ranks have recorded, and compiles it. `refusal`: this rank's capture is void. An error class, raised.
+  int make(const char* function, Communicator& origin, Recording&& recorded, const std::string& refusal);
+  int start(const char* function, MPI_Request* request);
+  int open(const char* function, int number);
+  int passed(const char* function, int signal, int* flag);
+  int write(const char* function, const char* path);
+  bool running() const { return request_ != nullptr; }
+
+  // The communicator that was captured, while it lives.
+  Communicator* origin = nullptr;
+  Communicator* comm = nullptr;
+  GOAL_Domain domain = nullptr;
+
+  // The request of a run has these.
+  int query(Request& request, MPI_Status* status) override;
+  const char* complaint() const override;
+  int cancel(Request& request) override;
+  void released() override;
+
+ private:
+  int open_goal();
+  int compile();
+  // Ends the run that has ended: a code of GOAL.
+  int end_run();
+  void find_cause();  // of a failure
+  std::string text();
+  int raise_own(const char* function, int code, const char* sentence) const;
+
+  Recording recording_;
+  bool meets_ = false;  // the ranks have to wait for one another, lest one is too many runs ahead
+  GOAL_Group group_{};
+  GOAL_Team team_ = nullptr;
+  GOAL_Schedule schedule_ = nullptr;
+  GOAL_Started started_ = nullptr;
+  std::map<int, GraphGate> gates_;
+  std::map<int, uint64_t> signals_;  // when each was passed in this run; 0: not yet
+  Request* request_ = nullptr;
+  int failed_ = MPI_SUCCESS;
+  enum class Ended : uint8_t { well, cut } ended_ = Ended::well;
+  bool is_taken_ = true;  // the end of the last run
+};
+
+// nullptr: the handle is no graph.
+Graph* find(const void* handle);
+Graph* make_graph();
+void free_graph(Graph* graph);
+
+// Compares the recordings of all ranks of `comm`, the graph's own, and notes in each receive which message comes. MPI_SUCCESS; an error
+// class, which `sentence` explains, on every rank that finds it. `meets`: see Graph.
+int compare(Communicator& comm, Recording& recording, const std::string& refusal, bool& meets, std::string& sentence);
+
+// Fails the runs of all graphs of a communicator that is revoked.
+void revoke(const Communicator& origin);
+// The communicator is freed; its graphs live on.
+void forget_origin(const Communicator& origin);
+// Frees all that are left.
+void close();
+
+}  // namespace portunus::mpi::graph

@@ -1,0 +1,85 @@
+// recording.hpp: the operations of a graph on this rank, and what each waits for.
+//
+// Edges come from program order: an operation depends on what was waited for before it was recorded, and on nothing else.
+//
+// Thread: one at a time per object. Invariants: a node waits only for nodes that were recorded before it.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <deque>
+#include <memory>
+#include <span>
+#include <vector>
+
+#include "engine/goal/goal_call.h"
+
+namespace portunus::mpi::graph {
+
+using NodeId = uint32_t;
+constexpr NodeId kNothing = UINT32_MAX;
+using Pieces = std::vector<GOAL_Piece>;
+
+enum class What : uint8_t { send, receive, local, collective, gated, signal, join };
+
+// A collective, with copies of what its arrays said. The key is what all ranks must have alike.
+struct Collective {
+  struct Key {
+    uint64_t which, root, types, bytes;
+    bool operator==(const Key&) const = default;
+  };
+  explicit Collective(const GOAL_Call& given, size_t ranks, const Key& its_key);
+
+  GOAL_Call call;
+  Key key;
+  std::vector<size_t> counts, in_sizes, out_sizes;
+  std::vector<ptrdiff_t> in_places, out_places;
+};
+
+struct Node {
+  What what = What::join;
+  Pieces memory{}, a{}, b{};  // messages use the first alone; local: memory = a op b
+  int peer = 0, tag = 0;      // in the communicator
+  bool synchronous = false;   // a send that ends when its receive has begun; so does that receive, once the ranks have compared
+  GOAL_Local_op op = GOAL_COPY;
+  GOAL_Type type = GOAL_UINT8;
+  size_t count = 0;  // local: elements; messages: bytes
+  int number = 0;    // of a gate or a signal
+  std::unique_ptr<Collective> collective{};
+  std::vector<NodeId> after{};
+  NodeId base = kNothing;  // what had been waited for
+  // Receives, once the ranks have compared: which of the sender's messages to this rank comes, and how long it is.
+  uint32_t match = 0;
+  size_t arrives = 0;
+};
+
+class Recording {
+ public:
+  // Behind all that has been waited for; behind one node.
+  NodeId add(Node node);
+  NodeId add_behind(NodeId before, Node node);
+  // Nodes that are added from now on come behind these.
+  void wait_for(std::span<const NodeId> ends);
+  // Memory that lives as long as the graph.
+  std::byte* memory(size_t bytes);
+  void clear() { nodes_.clear(); }
+
+  std::deque<Node>& nodes() { return nodes_; }
+  const std::deque<Node>& nodes() const { return nodes_; }
+
+ private:
+  NodeId push(Node node);
+  // One node that ends when all have that were waited for.
+  NodeId frontier();
+
+  std::deque<Node> nodes_;
+  std::vector<NodeId> frontier_;
+  std::vector<std::unique_ptr<std::byte[]>> memory_;
+};
+
+inline GOAL_Piece piece(const void* at, size_t bytes) { return {GOAL_USERSPACE, 0, reinterpret_cast<uintptr_t>(at), bytes}; }
+inline Node copy_node(Pieces to, Pieces from, size_t bytes) {
+  return {.what = What::local, .memory = std::move(to), .a = std::move(from), .count = bytes};
+}
+
+}  // namespace portunus::mpi::graph

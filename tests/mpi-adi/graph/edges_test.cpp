@@ -1,0 +1,176 @@
+// A graph's operations wait for what the program had waited for before them, for gates, and for nothing else. Runs, and graphs that come
+// and go.
+#include <numeric>
+#include <string>
+
+#include "graphs.hpp"
+
+namespace edges_test {
+namespace {
+
+#define W MPI_COMM_WORLD
+
+// Each rank adds its number to what goes around, and waits for nothing but the graph.
+TEST(GraphEdges, AChainOfMessagesIsOneRun) {
+  constexpr int kRounds = 16;
+  int value = 0, mine = rank();
+  MPIX_Graph graph = capture([&] {
+    for (int i = 0; i < kRounds; ++i) {
+      if (rank() != 0 || i > 0) MPI_Recv(&value, 1, MPI_INT, left(), 0, W, MPI_STATUS_IGNORE);
+      MPI_Reduce_local(&mine, &value, 1, MPI_INT, MPI_SUM);
+      MPI_Send(&value, 1, MPI_INT, right(), 0, W);
+    }
+    if (rank() == 0) MPI_Recv(&value, 1, MPI_INT, left(), 0, W, MPI_STATUS_IGNORE);
+  });
+  for (int i = 0; i < 600; ++i) {  // more than GOAL tells apart
+    value = 0;
+    run(graph);
+    if (rank() == 0) {
+      ASSERT_EQ(value, kRounds * ranks() * (ranks() - 1) / 2);
+    }
+  }
+  EXPECT_EQ(MPIX_Graph_free(&graph), MPI_SUCCESS);
+}
+
+// A rank that only sends cannot get ahead of its receivers by more than GOAL tells apart.
+TEST(GraphEdges, OneWayMessagesKeepTheirRuns) {
+  constexpr int kRuns = 1000;
+  int value = -1;
+  MPIX_Graph graph = capture([&] {
+    if (rank() == 0) MPI_Send(&value, 1, MPI_INT, 1, 0, W);
+    if (rank() == 1) MPI_Recv(&value, 1, MPI_INT, 0, 0, W, MPI_STATUS_IGNORE);
+  });
+  for (int i = 0; i < kRuns; ++i) {
+    if (rank() == 0) value = i;
+    run(graph);
+    ASSERT_EQ(value, rank() < 2 ? i : -1);
+  }
+  EXPECT_EQ(MPIX_Graph_free(&graph), MPI_SUCCESS);
+}
+
+// An operation before which nothing was waited for goes on while those before it cannot.
+TEST(GraphEdges, WhatWasNotWaitedForHoldsNobodyUp) {
+  int late = 0, early = 0, one = 1, two = 2;
+  MPIX_Graph graph = capture([&] {
+    MPI_Request requests[4];
+    MPI_Irecv(&late, 1, MPI_INT, left(), 1, W, &requests[0]);
+    MPI_Irecv(&early, 1, MPI_INT, left(), 2, W, &requests[1]);
+    MPI_Isend(&two, 1, MPI_INT, right(), 2, W, &requests[2]);
+    MPI_Wait(&requests[1], MPI_STATUS_IGNORE);
+    EXPECT_EQ(MPIX_Graph_signal(0), MPI_SUCCESS);
+    EXPECT_EQ(MPIX_Graph_gate(5), MPI_SUCCESS);
+    MPI_Isend(&one, 1, MPI_INT, right(), 1, W, &requests[3]);
+    EXPECT_EQ(requests[1], MPI_REQUEST_NULL);
+    MPI_Waitall(4, requests, MPI_STATUSES_IGNORE);
+  });
+  for (int i = 0; i < 5; ++i) {
+    late = early = 0;
+    MPI_Request request = start(graph);
+    for (int passed = 0; !passed;) EXPECT_EQ(MPIX_Graph_passed(graph, 0, &passed), MPI_SUCCESS);
+    EXPECT_EQ(early, 2);
+    int done = 1;
+    barrier();
+    EXPECT_EQ(MPI_Test(&request, &done, MPI_STATUS_IGNORE), MPI_SUCCESS);
+    EXPECT_FALSE(done) << "no gate is open";
+    EXPECT_EQ(late, 0);
+    barrier();
+    EXPECT_EQ(MPIX_Graph_open(graph, 5), MPI_SUCCESS);
+    wait(request);
+    EXPECT_EQ(late, 1);
+  }
+  EXPECT_EQ(MPIX_Graph_free(&graph), MPI_SUCCESS);
+}
+
+// A call that blocks is an edge: the send that follows a receive has what was received.
+TEST(GraphEdges, WhatBlocksComesBeforeWhatFollows) {
+  std::vector<int> data(20000), sums(data.size());
+  MPIX_Graph graph = capture([&] {
+    MPI_Allreduce(data.data(), sums.data(), static_cast<int>(sums.size()), MPI_INT, MPI_SUM, W);
+    MPI_Sendrecv(sums.data(), 1, MPI_INT, right(), 0, &data[1], 1, MPI_INT, left(), 0, W, MPI_STATUS_IGNORE);
+    MPI_Bcast(data.data(), 2, MPI_INT, 0, W);
+    MPI_Barrier(W);
+  });
+  for (int i = 1; i < 50; ++i) {
+    data.assign(data.size(), i);
+    run(graph);
+    ASSERT_EQ(sums[0], i * ranks());
+    ASSERT_EQ(data[1], i * ranks());
+  }
+  EXPECT_EQ(MPIX_Graph_free(&graph), MPI_SUCCESS);
+}
+
+// Ordinary messages with the same source and tag never meet the graph's.
+TEST(GraphEdges, MessagesStayInTheirGraph) {
+  int in = 1, out = 0, other_in = 2, other_out = 0;
+  const auto exchange = [](int* from, int* to) {
+    MPI_Request requests[2];
+    MPI_Irecv(to, 1, MPI_INT, left(), 4, W, &requests[0]);
+    MPI_Isend(from, 1, MPI_INT, right(), 4, W, &requests[1]);
+    EXPECT_EQ(MPI_Waitall(2, requests, MPI_STATUSES_IGNORE), MPI_SUCCESS);
+  };
+  MPIX_Graph one = capture([&] { exchange(&in, &out); }), other = capture([&] { exchange(&other_in, &other_out); });
+  int plain_in = 3, plain_out = 0;
+  MPI_Request plain, second = MPI_REQUEST_NULL;
+  MPI_Irecv(&plain_out, 1, MPI_INT, left(), 4, W, &plain);
+  MPI_Request requests[2] = {start(rank() % 2 ? one : other), start(rank() % 2 ? other : one)};
+  EXPECT_EQ(MPI_Waitall(2, requests, MPI_STATUSES_IGNORE), MPI_SUCCESS);
+  MPI_Isend(&plain_in, 1, MPI_INT, right(), 4, W, &second);
+  wait(plain);
+  wait(second);
+  EXPECT_EQ(out, 1);
+  EXPECT_EQ(other_out, 2);
+  EXPECT_EQ(plain_out, 3);
+  EXPECT_EQ(MPIX_Graph_free(&one), MPI_SUCCESS);
+  EXPECT_EQ(MPIX_Graph_free(&other), MPI_SUCCESS);
+}
+
+TEST(GraphEdges, AGraphOutlivesItsCommunicator) {
+  MPI_Comm comm;
+  MPI_Comm_split(W, rank() % 2, -rank(), &comm);
+  int sum = 0, one = 1, size;
+  MPI_Comm_size(comm, &size);
+  MPIX_Graph graph;
+  EXPECT_EQ(MPIX_Graph_begin(comm, MPI_INFO_NULL), MPI_SUCCESS);
+  MPI_Allreduce(&one, &sum, 1, MPI_INT, MPI_SUM, comm);
+  EXPECT_EQ(MPIX_Graph_end(comm, &graph), MPI_SUCCESS);
+  MPI_Comm_free(&comm);
+  run(graph);
+  EXPECT_EQ(sum, size);
+  EXPECT_EQ(MPIX_Graph_free(&graph), MPI_SUCCESS);
+}
+
+TEST(GraphEdges, AnEmptyGraphRuns) {
+  MPIX_Graph graph = capture([] {});
+  for (int i = 0; i < 3; ++i) run(graph);
+  EXPECT_EQ(MPIX_Graph_free(&graph), MPI_SUCCESS);
+}
+
+long resident_pages() {
+  long size = 0, resident = 0;
+  FILE* file = std::fopen("/proc/self/statm", "r");
+  EXPECT_EQ(std::fscanf(file, "%ld %ld", &size, &resident), 2);
+  std::fclose(file);
+  return resident;
+}
+
+TEST(GraphEdges, GraphsThatComeAndGoLeaveNothing) {
+  int in = rank(), out = 0;
+  const auto once = [&] {
+    MPIX_Graph graph = capture([&] {
+      MPI_Sendrecv(&in, 1, MPI_INT, right(), 0, &out, 1, MPI_INT, left(), 0, W, MPI_STATUS_IGNORE);
+      MPIX_Graph_gate(0);
+      MPI_Barrier(W);
+    });
+    MPI_Request request = start(graph);
+    EXPECT_EQ(MPIX_Graph_open(graph, 0), MPI_SUCCESS);
+    wait(request);
+    EXPECT_EQ(MPIX_Graph_free(&graph), MPI_SUCCESS);
+  };
+  for (int i = 0; i < 200; ++i) once();
+  const long before = resident_pages();
+  for (int i = 0; i < 600; ++i) once();
+  EXPECT_LT(resident_pages() - before, 250);  // 1 MB
+}
+
+}  // namespace
+}  // namespace edges_test
