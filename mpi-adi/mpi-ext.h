@@ -1,4 +1,4 @@
-/* mpi-ext.h: what this library has beside the standard: user-level failure mitigation (ULFM), and graphs (below).
+/* mpi-ext.h: what this library has beside the standard: user-level failure mitigation (ULFM), graphs, notified one-sided access.
  *
  * A rank that dies is an error of those who deal with it, where their error handler returns (MPI_ERRORS_RETURN) and the launcher lets the
  * others go on (ptlrun --keep-going). These calls let the survivors agree on what happened and go on in a communicator of their own:
@@ -111,6 +111,49 @@ int PMPIX_Graph_open(MPIX_Graph graph, int number);
 int PMPIX_Graph_passed(MPIX_Graph graph, int number, int *flag);
 int PMPIX_Graph_export(MPIX_Graph graph, const char *path);
 int PMPIX_Graph_free(MPIX_Graph *graph);
+
+/* ---- Notified one-sided access --------------------------------------------------------------------------------
+ *
+ * A window may have notifications: numbers of each rank, 0 at first, that accesses of other ranks count up by 1 when their data are in
+ * place. The target waits for a number instead of a message or a barrier:
+ *
+ *     MPIX_Win_create_notify(win, 2);
+ *     MPI_Win_lock_all(0, win);
+ *     MPIX_Put_notify(halo, n, MPI_DOUBLE, right, 0, n, MPI_DOUBLE, win, 0);   // my halo, and +1 on notification 0 of `right`
+ *     MPIX_Win_wait_notify(win, 0, 1);                                        // the halo of `left` is here
+ *
+ * A rank that has seen a notification sees the data of its access; of a get it says that they have been read. It says nothing of other
+ * accesses, and replaces no flush at the origin, whose buffer is its own again as after MPI_Put and MPI_Get. */
+#define MPIX_HAVE_NOTIFY 1
+
+/* Gives the window `n` notifications of this rank, 0 .. n-1; ranks may have different numbers of them. Collective over the window's
+ * ranks. A window that has some already: MPI_ERR_WIN. MPI_Win_free frees them, too. */
+int MPIX_Win_create_notify(MPI_Win win, int n);
+/* Frees them, when all accesses with notifications are complete on all ranks. Collective. */
+int MPIX_Win_free_notify(MPI_Win win);
+/* As MPI_Put and MPI_Get, in an epoch as those, and counts up notification `idx` of the target. */
+int MPIX_Put_notify(const void *origin_addr, int origin_count, MPI_Datatype origin_datatype, int target_rank, MPI_Aint target_disp,
+                    int target_count, MPI_Datatype target_datatype, MPI_Win win, int idx);
+int MPIX_Get_notify(void *origin_addr, int origin_count, MPI_Datatype origin_datatype, int target_rank, MPI_Aint target_disp,
+                    int target_count, MPI_Datatype target_datatype, MPI_Win win, int idx);
+/* The number of this rank's notification `idx`, by now, and setting it: what comes in during the call counts on top. Local. */
+int MPIX_Win_get_notify(MPI_Win win, int idx, MPI_Count *value);
+int MPIX_Win_set_notify(MPI_Win win, int idx, MPI_Count value);
+/* Waits until it is `value` or more. A rank of the window has died whose access may be the one: MPI_ERR_PROC_ABORTED, unless that death
+ * has been acknowledged. The second only looks: *flag. */
+int MPIX_Win_wait_notify(MPI_Win win, int idx, MPI_Count value);
+int MPIX_Win_test_notify(MPI_Win win, int idx, MPI_Count value, int *flag);
+
+int PMPIX_Win_create_notify(MPI_Win win, int n);
+int PMPIX_Win_free_notify(MPI_Win win);
+int PMPIX_Put_notify(const void *origin_addr, int origin_count, MPI_Datatype origin_datatype, int target_rank, MPI_Aint target_disp,
+                     int target_count, MPI_Datatype target_datatype, MPI_Win win, int idx);
+int PMPIX_Get_notify(void *origin_addr, int origin_count, MPI_Datatype origin_datatype, int target_rank, MPI_Aint target_disp,
+                     int target_count, MPI_Datatype target_datatype, MPI_Win win, int idx);
+int PMPIX_Win_get_notify(MPI_Win win, int idx, MPI_Count *value);
+int PMPIX_Win_set_notify(MPI_Win win, int idx, MPI_Count value);
+int PMPIX_Win_wait_notify(MPI_Win win, int idx, MPI_Count value);
+int PMPIX_Win_test_notify(MPI_Win win, int idx, MPI_Count value, int *flag);
 
 #pragma GCC visibility pop
 #ifdef __cplusplus

@@ -37,6 +37,7 @@ int open_entries(Window& window) {
 }
 
 void close_entries(Window& window) {
+  window.notifications.reset();
   for (client::MatchEntry* entry : {&window.memory_entry, &window.control_entry}) entry->close();
   window.reporting.close();
   window.operations.close();

@@ -27,6 +27,7 @@
 #include "mpi-adi/core/info.hpp"
 #include "mpi-adi/core/objects.hpp"
 #include "mpi-adi/mpi.h"
+#include "mpi-adi/rma/notify.hpp"
 #include "mpi-adi/rma/order.hpp"
 #include "mpi-adi/types/segment.hpp"
 
@@ -34,8 +35,8 @@ namespace portunus::mpi::rma {
 
 using device::kWindowPortal;
 
-// Match bits: the number of the window, and which of its two entries.
-enum class Place : uint64_t { memory = 0, control = 1 };
+// Match bits: the number of the window, and which of its entries; a notification's number lies above them.
+enum class Place : uint64_t { memory = 0, control = 1, notified = 2 };
 constexpr ptl_match_bits_t match_bits(uint16_t number, Place place) { return uint64_t{number} << 8 | static_cast<uint64_t>(place); }
 
 // Words that other ranks change by atomics, zero at first.
@@ -83,7 +84,8 @@ struct Window {
   client::Operations operations;        // of this rank
   client::Descriptor reporting;         // for operations that have an event each, too
   LongAccumulates long_accumulates;
-  std::unique_ptr<std::byte[]> discarded;  // for old values that no program asks for
+  std::unique_ptr<Notifications> notifications;  // nullptr: it has none
+  std::unique_ptr<std::byte[]> discarded;        // for old values that no program asks for
 
   std::atomic<Epoch> epoch{Epoch::none};
   bool exposed = false;           // MPI_Win_post

@@ -323,6 +323,14 @@ const Wrong kWindows[] = {
     WRONG(WIN, MPI_Win_set_name(no_win, "x")),
     WRONG(WIN, MPI_Win_set_errhandler(no_win, MPI_ERRORS_RETURN)),
     WRONG(WIN, MPI_Win_get_attr(no_win, MPI_WIN_BASE, buffer, &flag)),
+    WRONG(WIN, MPIX_Win_create_notify(no_win, 1)),
+    WRONG(WIN, MPIX_Win_free_notify(no_win)),
+    WRONG(WIN, MPIX_Put_notify(buffer, 1, I, 0, 0, 1, I, no_win, 0)),
+    WRONG(WIN, MPIX_Get_notify(buffer, 1, I, 0, 0, 1, I, MPI_WIN_NULL, 0)),
+    WRONG(WIN, MPIX_Win_get_notify(no_win, 0, &count)),
+    WRONG(WIN, MPIX_Win_set_notify(no_win, 0, 0)),
+    WRONG(WIN, MPIX_Win_wait_notify(no_win, 0, 0)),
+    WRONG(WIN, MPIX_Win_test_notify(no_win, 0, 0, &flag)),
 };
 
 // Parts that lie in each other's gaps do not overlap, nor do those that types place from MPI_BOTTOM on.
@@ -396,7 +404,27 @@ const Wrong kInAWindow[] = {
     WRONG(TYPE, MPI_Compare_and_swap(buffer, other, ints, MPI_C_COMPLEX, 0, 0, win)),
     WRONG(ERRHANDLER, MPI_Win_set_errhandler(win, no_errhandler)),
     WRONG(KEYVAL, MPI_Win_set_attr(win, 99999, buffer)),
+    WRONG(WIN, MPIX_Win_free_notify(win)),
+    WRONG(WIN, MPIX_Put_notify(buffer, 1, I, 0, 0, 1, I, win, 0)),
+    WRONG(WIN, MPIX_Win_wait_notify(win, 0, 0)),
+    WRONG(COUNT, MPIX_Win_create_notify(win, -1)),
+    WRONG(SUCCESS, MPIX_Win_create_notify(win, 2)),
+    WRONG(WIN, MPIX_Win_create_notify(win, 2)),
+    WRONG(ARG, MPIX_Put_notify(buffer, 1, I, 0, 0, 1, I, win, 2)),
+    WRONG(ARG, MPIX_Get_notify(buffer, 1, I, 0, 0, 1, I, win, -1)),
+    WRONG(RANK, MPIX_Put_notify(buffer, 1, I, 7, 0, 1, I, win, 0)),
+    WRONG(COUNT, MPIX_Put_notify(buffer, -1, I, 0, 0, 1, I, win, 0)),
+    WRONG(TYPE, MPIX_Put_notify(buffer, 1, no_type, 0, 0, 1, I, win, 0)),
+    WRONG(BUFFER, MPIX_Put_notify(nullptr, 1, I, 0, 0, 1, I, win, 0)),
+    WRONG(TYPE, MPIX_Get_notify(buffer, 1, I, 0, 0, 1, no_type, win, 0)),
+    WRONG(RMA_RANGE, MPIX_Get_notify(buffer, 1, I, 0, -1, 1, I, win, 0)),
+    WRONG(ARG, MPIX_Win_get_notify(win, 2, &count)),
+    WRONG(ARG, MPIX_Win_get_notify(win, 0, nullptr)),
+    WRONG(ARG, MPIX_Win_set_notify(win, -1, 0)),
+    WRONG(ARG, MPIX_Win_wait_notify(win, 2, 0)),
+    WRONG(ARG, MPIX_Win_test_notify(win, 0, 0, nullptr)),
     WRONG(SUCCESS, MPI_Win_unlock(0, win)),
+    WRONG(RMA_SYNC, MPIX_Put_notify(buffer, 1, I, 0, 0, 1, I, win, 0)),
 };
 
 // Keys of one kind of object are none of another's.

@@ -152,6 +152,27 @@ static void accumulates_meanwhile(void) { /* one rank works on memory of those t
     }
     MPI_Win_free(&win);
 }
+static void wait_for_notification(void) { /* while the others end */
+    MPI_Win win;
+    static long words[64];
+    MPI_Win_create(words, sizeof words, sizeof(long), MPI_INFO_NULL, W, &win);
+    MPIX_Win_create_notify(win, 4);
+    if (rank == 0) MPIX_Win_wait_notify(win, 3, 1);
+}
+static void notifies_late(void) {
+    MPI_Win win;
+    long *words;
+    MPI_Win_allocate(64, sizeof(long), MPI_INFO_NULL, W, &words, &win);
+    MPIX_Win_create_notify(win, 1);
+    if (rank == last) {
+        seconds(4);
+        MPI_Win_lock_all(0, win);
+        MPIX_Put_notify(&rank, 1, MPI_INT, 0, 0, 1, MPI_INT, win, 0);
+        MPI_Win_unlock_all(win);
+    }
+    if (rank == 0) MPIX_Win_wait_notify(win, 0, 1);
+    MPI_Win_free(&win);
+}
 static void polls(void) { /* a rank that tests is not one that waits */
     int flag = 0, count = 0;
     if (rank == 0) {
@@ -213,8 +234,8 @@ static const struct {
     KIND(cycle_of_receives), KIND(receive_of_oneself), KIND(wrong_tag), KIND(wrong_communicator), KIND(cycle_of_ssends),
     KIND(cycle_of_long_sends), KIND(barrier_against_receive), KIND(one_leaves_out_a_barrier), KIND(one_leaves_out_an_allreduce),
     KIND(one_leaves_out_an_ibarrier), KIND(probe_for_nothing), KIND(waits_for_either), KIND(waits_for_all), KIND(persistent_receive),
-    KIND(sendrecv_out_of_step), KIND(dup_by_some), KIND(two_while_another_computes), KIND(all_threads),
-    KIND(late_sender), KIND(late_by_computing), KIND(other_thread_sends), KIND(waits_outside), KIND(accumulates_meanwhile), KIND(polls),
+    KIND(sendrecv_out_of_step), KIND(dup_by_some), KIND(wait_for_notification), KIND(two_while_another_computes), KIND(all_threads),
+    KIND(late_sender), KIND(late_by_computing), KIND(other_thread_sends), KIND(waits_outside), KIND(accumulates_meanwhile), KIND(notifies_late), KIND(polls),
     KIND(stopped_for_a_while), KIND(goes_round), KIND(accepts)};
 
 int main(int argc, char **argv) {

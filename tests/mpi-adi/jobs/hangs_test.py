@@ -28,10 +28,11 @@ NEVER = {
     "persistent_receive": ["rank 0 has been in MPI_Wait", "from rank 1 with tag 1", FINALIZE],
     "sendrecv_out_of_step": ["rank 0 has been in MPI_Sendrecv", "from rank 1 with tag 0", "rank 1 has sent 8 bytes with tag 1"],  # rank 2 may say so later
     "dup_by_some": ["rank 0 has been in MPI_Comm_dup", FINALIZE],
+    "wait_for_notification": ["rank 0 has been in MPIX_Win_wait_notify", "notification 3 of a window", FINALIZE],
     "two_while_another_computes": ["rank 0 has been in MPI_Recv", "rank 1 has been in MPI_Recv"],
     "all_threads": ["rank 0 has been in MPI_Recv", "with tag 0", "with tag 1"],
 }
-WELL = ["late_sender", "late_by_computing", "other_thread_sends", "waits_outside", "accumulates_meanwhile", "polls", "stopped_for_a_while",
+WELL = ["late_sender", "late_by_computing", "other_thread_sends", "waits_outside", "accumulates_meanwhile", "notifies_late", "polls", "stopped_for_a_while",
         "goes_round", "accepts"]
 
 way = sys.argv[3]

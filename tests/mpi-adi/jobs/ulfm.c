@@ -119,6 +119,23 @@ static int computes(long seed) {
     return 0;
 }
 
+/* Those who wait for a notification of one that is dead learn of it; then the living notify one another. */
+static void wait_for_notifications(MPI_Win win, MPI_Comm comm, int rank, int size) {
+    const int next = (rank + 1) % (size - 1);
+    MPI_Count value = -1;
+    int flag = -1;
+    EXPECT(MPIX_Win_wait_notify(win, 0, 1) == MPIX_ERR_PROC_FAILED);
+    EXPECT(MPIX_Win_test_notify(win, 0, 1, &flag) == MPI_SUCCESS && !flag);
+    for (int i = 0; i < size - 1; ++i) /* before anybody is notified */
+        if (i != rank) MPI_Sendrecv(&rank, 1, MPI_INT, i, 21, &flag, 1, MPI_INT, i, 21, comm, MPI_STATUS_IGNORE);
+    EXPECT(MPI_Win_lock(MPI_LOCK_SHARED, next, 0, win) == MPI_SUCCESS);
+    EXPECT(MPIX_Put_notify(&rank, 1, MPI_INT, next, 0, 1, MPI_INT, win, 0) == MPI_SUCCESS);
+    EXPECT(MPI_Win_unlock(next, win) == MPI_SUCCESS);
+    int error; /* before all have acknowledged the death */
+    while ((error = MPIX_Win_wait_notify(win, 0, 1)) != MPI_SUCCESS) EXPECT(error == MPIX_ERR_PROC_FAILED);
+    EXPECT(MPIX_Win_get_notify(win, 0, &value) == MPI_SUCCESS && value == 1);
+}
+
 /* The last rank dies; what the calls say of it, one after the other. */
 static int one_by_one(void) {
     int rank, size, flag, acked, word = 0;
@@ -130,7 +147,17 @@ static int one_by_one(void) {
     MPI_Comm_set_errhandler(comm, MPI_ERRORS_RETURN);
     flag = 3 | 4 << rank;
     EXPECT(MPIX_Comm_agree(comm, &flag) == MPI_SUCCESS && flag == 3);
+    MPI_Win windows[2];
+    static long area[2];
+    void *base;
+    MPI_Win_create(area, sizeof area, 1, MPI_INFO_NULL, comm, &windows[0]);
+    MPI_Win_allocate(sizeof area, 1, MPI_INFO_NULL, comm, &base, &windows[1]);
+    for (int i = 0; i < 2; ++i) {
+        MPI_Win_set_errhandler(windows[i], MPI_ERRORS_RETURN);
+        EXPECT(MPIX_Win_create_notify(windows[i], 1) == MPI_SUCCESS);
+    }
     if (rank == size - 1) raise(SIGKILL);
+    for (int i = 0; i < 2; ++i) wait_for_notifications(windows[i], comm, rank, size);
     EXPECT(MPI_Recv(&word, 1, MPI_INT, size - 1, 0, comm, MPI_STATUS_IGNORE) == MPIX_ERR_PROC_FAILED);
     EXPECT(MPI_Recv(&word, 1, MPI_INT, MPI_ANY_SOURCE, 0, comm, MPI_STATUS_IGNORE) == MPIX_ERR_PROC_FAILED);
     const int next = (rank + 1) % (size - 1), before = (rank + size - 2) % (size - 1);

@@ -102,6 +102,15 @@ const Call kCalls[] = {
        const int error = MPI_Win_allocate_shared(wrong ? -1 : 8, 1, MPI_INFO_NULL, MPI_COMM_WORLD, &base, &made);
        return freed(error, made);
      }},
+    {"MPIX_Win_create_notify", MPI_ERR_COUNT,
+     [](bool wrong) {
+       MPI_Win made;
+       MPI_Win_create(memory, 8, 1, MPI_INFO_NULL, MPI_COMM_WORLD, &made);
+       MPI_Win_set_errhandler(made, MPI_ERRORS_RETURN);
+       const int error = MPIX_Win_create_notify(made, wrong ? -1 : 3);
+       freed(MPI_SUCCESS, made);
+       return error;
+     }},
 };
 
 TEST(Elsewhere, FaultsOfOneRankAreToldToAll) {
