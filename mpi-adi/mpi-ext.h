@@ -1,4 +1,5 @@
-/* mpi-ext.h: what this library has beside the standard: user-level failure mitigation (ULFM), graphs, notified one-sided access.
+/* mpi-ext.h: what this library has beside the standard: user-level failure mitigation (ULFM), graphs, notified one-sided access,
+ * and continuations.
  *
  * A rank that dies is an error of those who deal with it, where their error handler returns (MPI_ERRORS_RETURN) and the launcher lets the
  * others go on (ptlrun --keep-going). These calls let the survivors agree on what happened and go on in a communicator of their own:
@@ -154,6 +155,57 @@ int PMPIX_Win_get_notify(MPI_Win win, int idx, MPI_Count *value);
 int PMPIX_Win_set_notify(MPI_Win win, int idx, MPI_Count value);
 int PMPIX_Win_wait_notify(MPI_Win win, int idx, MPI_Count value);
 int PMPIX_Win_test_notify(MPI_Win win, int idx, MPI_Count value, int *flag);
+
+/* ---- Continuations --------------------------------------------------------------------------------------------
+ *
+ * A function that runs when a request is complete, in a call of MPI of some thread of the program: never on a thread of the library, and
+ * never within another such function on the same thread. Continuations are registered with a continuation request, which is complete when
+ * all of them have run; MPI_Start makes it active again, and so does registering another one.
+ *
+ *     MPIX_Continue_init(-1, 0, &all, MPI_INFO_NULL);
+ *     MPI_Irecv(room, n, MPI_BYTE, client, 0, comm, &request);
+ *     MPIX_Continue(&request, answer, room, 0, MPI_STATUS_IGNORE, all);     // request is MPI_REQUEST_NULL now
+ *     MPI_Wait(&all, MPI_STATUS_IGNORE);                                    // runs answer(MPI_SUCCESS, room)
+ */
+#define MPIX_HAVE_CONTINUE 1
+
+/* `rc`: MPI_SUCCESS, or the error class of the operation; of several whose statuses are wanted, MPI_ERR_IN_STATUS. What is not MPI_SUCCESS
+ * in return is an error of the continuation request, raised where it is completed. It may call MPI and register others, but not wait for
+ * its own continuation request, or free it. */
+typedef int MPIX_Continue_cb_function(int rc, void *cb_data);
+
+/* Flags of MPIX_Continue_init: functions run only in calls that test or wait for this continuation request. And one that says what is so in
+ * any case: the continuation request is a persistent one. */
+#define MPIX_CONT_POLL_ONLY 0x1
+#define MPIX_CONT_PERSISTENT 0x2
+/* Flags of MPIX_Continue: the function does not run in the call itself where the operation is complete already. And one that says what is so
+ * in any case: the array of requests may be gone after the call. */
+#define MPIX_CONT_DEFER_COMPLETE 0x4
+#define MPIX_CONT_REQBUF_VOLATILE 0x8
+
+/* A continuation request, inactive at first. One call that tests it runs `max_poll` functions at most; -1: all that are due. */
+int MPIX_Continue_init(int max_poll, int flags, MPI_Request *cont_req, MPI_Info info);
+/* Registers a function for one request, or for all of several; null and inactive ones are complete. The requests belong to MPI from then on
+ * and become MPI_REQUEST_NULL, but for persistent ones, which may be started again when the function has run. `status`, unless it is
+ * MPI_STATUS_IGNORE, is filled in before that. Where all are complete already the function may run in the call. */
+int MPIX_Continue(MPI_Request *op_request, MPIX_Continue_cb_function *cb, void *cb_data, int flags, MPI_Status *status,
+                  MPI_Request cont_req);
+int MPIX_Continueall(int count, MPI_Request op_requests[], MPIX_Continue_cb_function *cb, void *cb_data, int flags, MPI_Status statuses[],
+                     MPI_Request cont_req);
+/* The `cb_data` of functions that have returned an error: *count of them at most, which becomes how many. They are told once. */
+int MPIX_Continue_get_failed(MPI_Request cont_req, int *count, void *cb_data[]);
+/* A descriptor for poll, epoll and their like, until the continuation request is freed: readable when a call that tests the continuation
+ * request has something to do, seldom when not; such a call makes it unreadable again. It is not to be read or closed. Waiting for it takes
+ * no processor time. */
+int MPIX_Continue_get_fd(MPI_Request cont_req, int *fd);
+
+int PMPIX_Continue_init(int max_poll, int flags, MPI_Request *cont_req, MPI_Info info);
+int PMPIX_Continue(MPI_Request *op_request, MPIX_Continue_cb_function *cb, void *cb_data, int flags, MPI_Status *status,
+                   MPI_Request cont_req);
+int PMPIX_Continueall(int count, MPI_Request op_requests[], MPIX_Continue_cb_function *cb, void *cb_data, int flags, MPI_Status statuses[],
+                      MPI_Request cont_req);
+int PMPIX_Continue_get_failed(MPI_Request cont_req, int *count, void *cb_data[]);
+int PMPIX_Continue_get_fd(MPI_Request cont_req, int *fd);
 
 #pragma GCC visibility pop
 #ifdef __cplusplus

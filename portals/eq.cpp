@@ -142,4 +142,15 @@ int PtlxEQTake(ptl_handle_eq_t eq_handle, ptl_time_t timeout, ptl_event_t* event
 }
 PTL_BARRIER
 
+int PtlxEQHolds(ptl_handle_eq_t eq_handle, int* holds) try {
+  if (!api::initialized()) return PTL_NO_INIT;
+  api::Fault fault;
+  const EventQueue* const queue = api::object(api::runtime().objects().queues, "eq_handle", eq_handle, fault);
+  if (!queue) return api::refuse(__func__, fault);
+  if (!holds) return api::refuse(__func__, {"holds", api::kIsNull});
+  *holds = !queue->empty();
+  return PTL_OK;
+}
+PTL_BARRIER
+
 }  // extern "C"

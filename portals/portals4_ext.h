@@ -191,6 +191,9 @@ int PtlxPollerAdd(const ptlx_poller_t *poller);
  * Costs one locked instruction for all events and none for records. Fallback: PtlEQPoll once for each event. */
 int PtlxEQTake(ptl_handle_eq_t eq_handle, ptl_time_t timeout, ptl_event_t *events, unsigned int most, unsigned int *taken,
                uint64_t *recorded, int (*ended)(void *arg), void *arg);
+/* *holds is not 0 while an event waits in the queue to be taken. Takes none, makes no progress and never gives the processor away: for the
+ * conditions of PtlxWait, of a thread that tells another one to take events. A few nanoseconds. Fallback: a thread that takes them. */
+int PtlxEQHolds(ptl_handle_eq_t eq_handle, int *holds);
 
 /* ---- 4. Engine extensions                               ------------------------------------------------------- */
 

@@ -10,6 +10,7 @@
 #include "engine/goal/goal.h"
 #include "engine/goal/goal_call.h"
 #include "mpi-adi/comm/processes.hpp"
+#include "mpi-adi/continuation/continuation.hpp"
 #include "mpi-adi/core/debug.hpp"
 #include "mpi-adi/core/device.hpp"
 #include "mpi-adi/core/long_waits.hpp"
@@ -184,6 +185,7 @@ const char* start(bool threaded, ptlx_job_t& job) {
 }
 
 void stop() {
+  continuation::stop();
   GOAL_Finalize();
   PtlNIFini(device.ni);  // frees all that belongs to it
   close_failures();

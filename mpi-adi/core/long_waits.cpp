@@ -24,7 +24,7 @@ namespace {
 
 constexpr uint64_t kStale = 3'000'000'000;  // a wait of which nothing was told for so long has ended
 
-size_t own_threads = 0;  // of the library
+std::atomic<size_t> own_threads = 0;  // of the library
 std::atomic<bool> silent{false};
 
 size_t threads() {
@@ -94,7 +94,9 @@ uint64_t now() {
   return static_cast<uint64_t>(time.tv_sec) * 1'000'000'000 + static_cast<uint64_t>(time.tv_nsec);
 }
 
-void count_threads(bool started) { own_threads = threads() - (started ? own_threads : 0); }
+void count_threads(bool started) { own_threads = threads() - (started ? own_threads.load() : 0); }
+
+void add_own_threads(int count) { own_threads += static_cast<size_t>(count); }
 
 void be_silent() { silent.store(true, std::memory_order_relaxed); }
 

@@ -24,6 +24,8 @@ namespace portunus::mpi::device::long_waits {
 
 // Before and after the library has started its own threads.
 void count_threads(bool started);
+// One more of them, or one less.
+void add_own_threads(int count);
 
 struct Wait {
   std::string what;

@@ -4,6 +4,7 @@
 #include <cassert>
 #include <vector>
 
+#include "mpi-adi/continuation/descriptor.hpp"
 #include "mpi-adi/core/debug.hpp"
 #include "mpi-adi/core/device.hpp"
 #include "mpi-adi/core/long_waits.hpp"
@@ -173,6 +174,7 @@ void wait_patiently(const std::function<bool()>& done, const std::function<bool(
 
 int PendingSteps::look(void*) {
   // Without threads it is for the one that calls MPI, and for none that waits for another library of the process.
+  if (continuation::is_watcher()) return 0;
   if (device.threaded ? !event_pump.try_take() : device.completes || device.thread != &this_thread) return 0;
   bool any = false;
   Taken taken;

@@ -92,8 +92,18 @@ namespace {
 
 bool is_attached_to(const Request& request) { return request.special && request.attached; }
 
+bool polls(const Request& request) { return is_attached_to(request) && request.attached->polls; }
+
+void wait_polling(Request& request) {
+  while (!request.ready()) {
+    device::wait_until([&] { return request.ready() || request.attached->has_work(); });
+    if (!request.ready()) request.attached->poll(request);
+  }
+}
+
 void wait(Request& request) {
-  if (is_attached_to(request)) [[unlikely]]
+  if (polls(request)) wait_polling(request);
+  else if (is_attached_to(request)) [[unlikely]]
     device::wait_patiently([&] { return request.ready(); }, [&] { return request.attached->overdue(request); },
                            [&](bool again) { device::long_waits::tell(device::long_waits::of_request(request), again); });
   else device::wait_until([&] { return request.ready(); }, [] {}, [&] { device::long_waits::tell(request); });
@@ -122,6 +132,21 @@ bool any_active(int count, const MPI_Request handles[]) {
   return false;
 }
 
+// Asks those requests that are complete by being asked; false: there is none in the process.
+[[gnu::cold, gnu::noinline]] void ask_all(int count, const MPI_Request handles[]) {
+  for (int i = 0; i < count; ++i) {
+    if (!is_active(handles[i])) continue;
+    Request& request = *pool.checked(handles[i]);
+    if (polls(request) && !request.done()) request.attached->poll(request);
+  }
+}
+bool poll_all(int count, const MPI_Request handles[]) {
+  if (polled_requests.load(std::memory_order_relaxed) == 0) [[likely]]
+    return false;
+  ask_all(count, handles);
+  return true;
+}
+
 // The first active one that is complete; count: there is none.
 int first_done(int count, const MPI_Request handles[], int from = 0) {
   while (from < count && !(is_active(handles[from]) && pool.find(handles[from])->ready())) ++from;
@@ -135,8 +160,20 @@ void wait_for_one(int count, const MPI_Request handles[], int& first) {
     for (int i = 0; i < count; ++i)
       if (is_active(handles[i]) && is_attached_to(*pool.checked(handles[i]))) act(*pool.checked(handles[i]));
   };
-  bool any = false;
-  for_attached([&](Request&) { any = true; });
+  bool any = false, any_polls = false;
+  for_attached([&](Request& request) {
+    any = true;
+    any_polls = any_polls || request.attached->polls;
+  });
+  if (any_polls) {
+    const auto has_work = [&] {
+      bool found = false;
+      for_attached([&](Request& request) { found = found || request.attached->has_work(); });
+      return found;
+    };
+    for (; !done(); poll_all(count, handles)) device::wait_until([&] { return done() || has_work(); });
+    return;
+  }
   const auto tell = [&](bool again) {
     device::long_waits::Wait wait;
     for (int i = 0; i < count; ++i)
@@ -203,8 +240,10 @@ extern "C" int PMPI_Test(MPI_Request* request, int* flag, MPI_Status* status) tr
   Request* found = pool.find(*request);
   if (found == nullptr) return raise_bad_request(kName, *request);
   *flag = device::poll_until([&] { return found->done(); });
-  if (!*flag && found->is_pending()) [[unlikely]]
-    return raise_pending(kName, *found);
+  if (!*flag && found->special) [[unlikely]] {
+    if (found->is_pending()) return raise_pending(kName, *found);
+    if (polls(*found)) *flag = found->attached->poll(*found);
+  }
   return *flag ? finish(kName, *request, found, status) : MPI_SUCCESS;
 }
 MPI_WEAK_NAME(Test)
@@ -231,7 +270,12 @@ extern "C" int PMPI_Testall(int count, MPI_Request array_of_requests[], int* fla
     while (complete < count && is_done(array_of_requests[complete])) ++complete;
     return complete == count;
   });
-  if (complete < count && is_pending(array_of_requests[complete])) return raise_pending(kName, *pool.find(array_of_requests[complete]));
+  if (complete < count && pool.find(array_of_requests[complete])->special) [[unlikely]] {
+    if (is_pending(array_of_requests[complete])) return raise_pending(kName, *pool.find(array_of_requests[complete]));
+    poll_all(count, array_of_requests);
+    while (complete < count && is_done(array_of_requests[complete])) ++complete;
+    *flag = complete == count;
+  }
   return *flag ? finish_all(kName, count, array_of_requests, array_of_statuses) : MPI_SUCCESS;
 }
 MPI_WEAK_NAME(Testall)
@@ -261,6 +305,7 @@ extern "C" int PMPI_Testany(int count, MPI_Request array_of_requests[], int* ind
     return MPI_SUCCESS;
   }
   *flag = device::poll_until([&] { return (*indx = first_done(count, array_of_requests)) < count; });
+  if (!*flag && poll_all(count, array_of_requests)) *flag = (*indx = first_done(count, array_of_requests)) < count;
   if (*flag) return finish(kName, array_of_requests[*indx], pool.find(array_of_requests[*indx]), status);
   *indx = MPI_UNDEFINED;
   return MPI_SUCCESS;
@@ -290,6 +335,7 @@ extern "C" int PMPI_Testsome(int incount, MPI_Request array_of_requests[], int* 
     return MPI_SUCCESS;
   }
   device::poll_until([] { return false; });  // all that has happened by now
+  poll_all(incount, array_of_requests);
   return finish_some(kName, incount, array_of_requests, outcount, array_of_indices, array_of_statuses);
 }
 MPI_WEAK_NAME(Testsome)

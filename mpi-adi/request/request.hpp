@@ -42,7 +42,13 @@ constexpr ptl_ni_fail_t kOtherTypes = 0x7e;
 // Thread: `completed` is called by the holder of the turn, all else by the thread that owns the request.
 class Attachment {
  public:
+  bool polls = false;  // the request is complete when the calls that ask for that have made it so: has_work() and poll()
+
   virtual ~Attachment() = default;
+  // poll() would do something. Asked by the conditions of waits.
+  virtual bool has_work() const { return false; }
+  // Runs functions of the user, without the turn, and ends the request if it can; answers whether it is complete.
+  virtual bool poll(Request&) { return false; }
   // The operation has ended and its result is filled in, but nobody has seen it yet: may change the result.
   virtual void completed(Request&) {}
   // Runs functions of the user, which may call MPI, after `completed` has put them off: called without the turn (device::PutOff).
@@ -205,6 +211,8 @@ class RequestPool {
 };
 
 extern constinit RequestPool pool;
+// How many requests there are whose attachments poll.
+inline constinit std::atomic<uint32_t> polled_requests{0};
 
 inline MPI_Request handle_of(Request* request) { return reinterpret_cast<MPI_Request>(request); }
 

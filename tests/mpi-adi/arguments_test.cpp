@@ -358,6 +358,39 @@ TEST(Arguments, OfBuffersThatLieBetweenEachOther) {
   for (MPI_Datatype* each : {&even, &odd, &here, &there}) MPI_Type_free(each);
 }
 
+// A continuation request, and a function for it.
+MPI_Request cont_request;
+int go_on(int, void*) { return MPI_SUCCESS; }
+void* failed[1];
+MPI_Request& null_request() { return request = MPI_REQUEST_NULL; }
+const Wrong kContinuations[] = {
+    WRONG(ARG, MPIX_Continue_init(0, 0, &request, MPI_INFO_NULL)),
+    WRONG(ARG, MPIX_Continue_init(-2, 0, &request, MPI_INFO_NULL)),
+    WRONG(ARG, MPIX_Continue_init(-1, 77, &request, MPI_INFO_NULL)),
+    WRONG(ARG, MPIX_Continue_init(-1, 0, nullptr, MPI_INFO_NULL)),
+    WRONG(INFO, MPIX_Continue_init(-1, 0, &request, no_info)),
+    WRONG(REQUEST, MPIX_Continue(&null_request(), go_on, nullptr, 0, MPI_STATUS_IGNORE, MPI_REQUEST_NULL)),
+    WRONG(REQUEST, MPIX_Continue(&null_request(), go_on, nullptr, 0, MPI_STATUS_IGNORE, no_request)),
+    WRONG(SUCCESS, MPIX_Continue_init(-1, MPIX_CONT_PERSISTENT, &cont_request, MPI_INFO_NULL)),
+    WRONG(REQUEST, MPIX_Continue(&(request = no_request), go_on, nullptr, 0, MPI_STATUS_IGNORE, cont_request)),
+    WRONG(REQUEST, MPIX_Continue(&(request = cont_request), go_on, nullptr, 0, MPI_STATUS_IGNORE, cont_request)),
+    WRONG(ARG, MPIX_Continue(nullptr, go_on, nullptr, 0, MPI_STATUS_IGNORE, cont_request)),
+    WRONG(ARG, MPIX_Continue(&null_request(), nullptr, nullptr, 0, MPI_STATUS_IGNORE, cont_request)),
+    WRONG(ARG, MPIX_Continue(&null_request(), go_on, nullptr, 1, MPI_STATUS_IGNORE, cont_request)),
+    WRONG(COUNT, MPIX_Continueall(-1, requests, go_on, nullptr, 0, MPI_STATUSES_IGNORE, cont_request)),
+    WRONG(ARG, MPIX_Continueall(1, nullptr, go_on, nullptr, 0, MPI_STATUSES_IGNORE, cont_request)),
+    WRONG(ARG, MPIX_Continue_get_failed(cont_request, nullptr, failed)),
+    WRONG(COUNT, MPIX_Continue_get_failed(cont_request, &(index_ = -1), failed)),
+    WRONG(ARG, MPIX_Continue_get_failed(cont_request, &(index_ = 1), nullptr)),
+    WRONG(ARG, MPIX_Continue_get_fd(cont_request, nullptr)),
+    WRONG(SUCCESS, MPI_Start(&cont_request)),
+    WRONG(REQUEST, MPI_Start(&cont_request)),
+    WRONG(SUCCESS, MPI_Wait(&cont_request, MPI_STATUS_IGNORE)),
+    WRONG(SUCCESS, MPI_Request_free(&cont_request)),
+    WRONG(REQUEST, MPIX_Continue_get_fd(cont_request, &flag)),
+};
+TEST(Arguments, OfContinuations) { expect_errors(kContinuations); }
+
 TEST(Arguments, OfMessagesAndRequests) { expect_errors(kMessages); }
 TEST(Arguments, OfCollectives) { expect_errors(kCollectives); }
 TEST(Arguments, OfCommunicatorsAndTheirLike) { expect_errors(kCommunicators); }

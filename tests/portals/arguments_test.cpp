@@ -394,6 +394,12 @@ TEST_F(Arguments, OfEventQueues) {
       {"PtlEQPoll", "eq_handles", [&] { return poll(none, 1); }},
       {"PtlEQPoll", "event", [&] { return PtlEQPoll(&eq, 1, 0, nullptr, &which); }},
       {"PtlEQPoll", "which", [&] { return PtlEQPoll(&eq, 1, 0, &event, nullptr); }},
+      {"PtlxEQHolds", "eq_handle",
+       [&] {
+         int holds;
+         return PtlxEQHolds(stale_eq, &holds);
+       }},
+      {"PtlxEQHolds", "holds", [&] { return PtlxEQHolds(eq, nullptr); }},
       {"PtlxEQTake", "eq_handle", [&] { return PtlxEQTake(stale_eq, 0, &event, 1, &which, nullptr, nullptr, nullptr); }},
       {"PtlxEQTake", "most", [&] { return PtlxEQTake(eq, 0, &event, 0, &which, nullptr, nullptr, nullptr); }},
       {"PtlxEQTake", "events", [&] { return PtlxEQTake(eq, 0, nullptr, 1, &which, nullptr, nullptr, nullptr); }},

@@ -39,6 +39,40 @@ TEST_F(AtOnce, ALookAtACounterNeverGivesTheProcessorAway) {
   EXPECT_GT(yields, before);
 }
 
+TEST_F(AtOnce, ALookAtAQueueTakesNothingAndGivesNothingAway) {
+  ptl_handle_eq_t queue;
+  EXPECT_EQ(PtlEQAlloc(ni, 8, &queue), PTL_OK);
+  int holds = -1;
+  EXPECT_EQ(PtlxEQHolds(queue, &holds), PTL_OK);
+  EXPECT_EQ(holds, 0);
+  ptl_pt_index_t pt;
+  EXPECT_EQ(PtlPTAlloc(ni, 0, queue, PTL_PT_ANY, &pt), PTL_OK);
+  ptl_me_t entry{};
+  entry.ct_handle = PTL_CT_NONE;
+  entry.uid = PTL_UID_ANY;
+  entry.options = PTL_ME_OP_PUT;
+  entry.match_id.rank = PTL_RANK_ANY;
+  ptl_handle_me_t linked;  // an event says so
+  EXPECT_EQ(PtlMEAppend(ni, pt, &entry, PTL_PRIORITY_LIST, nullptr, &linked), PTL_OK);
+  while (holds == 0) {
+    PtlxProgress();
+    EXPECT_EQ(PtlxEQHolds(queue, &holds), PTL_OK);
+  }
+  const unsigned before = yields;
+  for (unsigned look = 0; look < 10'000; ++look) EXPECT_EQ(PtlxEQHolds(queue, &holds), PTL_OK);
+  EXPECT_EQ(yields, before);
+  EXPECT_NE(holds, 0);
+  ptl_event_t event;
+  EXPECT_EQ(PtlEQGet(queue, &event), PTL_OK);
+  EXPECT_EQ(PtlxEQHolds(queue, &holds), PTL_OK);
+  EXPECT_EQ(holds, 0);
+  EXPECT_EQ(PtlxEQHolds(PTL_EQ_NONE, &holds), PTL_ARG_INVALID);
+  EXPECT_EQ(PtlxEQHolds(queue, nullptr), PTL_ARG_INVALID);
+  EXPECT_EQ(PtlMEUnlink(linked), PTL_OK);
+  EXPECT_EQ(PtlPTFree(ni, pt), PTL_OK);
+  EXPECT_EQ(PtlEQFree(queue), PTL_OK);
+}
+
 TEST_F(AtOnce, AtomicsOnMappedMemoryDoWhatTheEngineDoes) {
   uint64_t words[] = {1, 2, 3}, old[3] = {};
   const uint64_t by[] = {10, 20, 30};

@@ -119,6 +119,24 @@ static int computes(long seed) {
     return 0;
 }
 
+static int note_code(int code, void *noted) {
+    *(int *)noted = code;
+    return MPI_SUCCESS;
+}
+/* A continuation of a receive that a dead rank, or anybody, was to serve has its error. */
+static void go_on_after_a_death(MPI_Comm comm, int size) {
+    MPI_Request all, request;
+    int word, codes[2] = {-1, -1};
+    EXPECT(MPIX_Continue_init(-1, 0, &all, MPI_INFO_NULL) == MPI_SUCCESS);
+    for (int i = 0; i < 2; ++i) {
+        MPI_Irecv(&word, 1, MPI_INT, i == 0 ? size - 1 : MPI_ANY_SOURCE, 22, comm, &request);
+        EXPECT(MPIX_Continue(&request, note_code, &codes[i], 0, MPI_STATUS_IGNORE, all) == MPI_SUCCESS);
+    }
+    EXPECT(MPI_Wait(&all, MPI_STATUS_IGNORE) == MPI_SUCCESS);
+    EXPECT(codes[0] == MPIX_ERR_PROC_FAILED && codes[1] == MPIX_ERR_PROC_FAILED);
+    EXPECT(MPI_Request_free(&all) == MPI_SUCCESS);
+}
+
 /* Those who wait for a notification of one that is dead learn of it; then the living notify one another. */
 static void wait_for_notifications(MPI_Win win, MPI_Comm comm, int rank, int size) {
     const int next = (rank + 1) % (size - 1);
@@ -158,6 +176,7 @@ static int one_by_one(void) {
     }
     if (rank == size - 1) raise(SIGKILL);
     for (int i = 0; i < 2; ++i) wait_for_notifications(windows[i], comm, rank, size);
+    go_on_after_a_death(comm, size);
     EXPECT(MPI_Recv(&word, 1, MPI_INT, size - 1, 0, comm, MPI_STATUS_IGNORE) == MPIX_ERR_PROC_FAILED);
     EXPECT(MPI_Recv(&word, 1, MPI_INT, MPI_ANY_SOURCE, 0, comm, MPI_STATUS_IGNORE) == MPIX_ERR_PROC_FAILED);
     const int next = (rank + 1) % (size - 1), before = (rank + size - 2) % (size - 1);

@@ -1,0 +1,181 @@
+// continuation.cpp: finding what is due, and running it.
+#include "mpi-adi/continuation/continuation.hpp"
+
+#include <algorithm>
+#include <utility>
+
+#include "mpi-adi/request/completion.hpp"
+
+namespace portunus::mpi::continuation {
+namespace {
+
+thread_local bool runs = false;
+
+// All groups, and how many continuations other calls than those of their requests may run.
+std::mutex groups_mutex;
+std::vector<std::shared_ptr<Continuations>>& groups() {
+  static auto& all = *new std::vector<std::shared_ptr<Continuations>>;
+  return all;
+}
+constinit std::atomic<uint32_t> outstanding{0};
+
+std::vector<std::shared_ptr<Continuations>> all_groups() {
+  const std::lock_guard lock(groups_mutex);
+  return groups();
+}
+
+bool is_any_due() {
+  const std::lock_guard lock(groups_mutex);
+  return std::any_of(groups().begin(), groups().end(), [](const auto& group) { return !group->only_polled && group->is_due(); });
+}
+
+// A request that is in no pool: its signals are events of this process, behind which what is due runs without the turn.
+class Runner final : public Attachment {
+ public:
+  Runner() {
+    event_.special = true;
+    event_.attached = this;
+  }
+  void signal() {
+    if (!signalled_.exchange(true, std::memory_order_acq_rel)) device::signal(event_);
+  }
+  void completed(Request& request) override {
+    signalled_.store(false, std::memory_order_release);
+    device::put_off.add(request);
+  }
+  void run_users(Request&) override {
+    for (const std::shared_ptr<Continuations>& group : all_groups())
+      if (!group->only_polled) group->run();
+  }
+  void released() override {}
+
+ private:
+  Request event_;
+  std::atomic<bool> signalled_{false};
+};
+Runner& runner() {
+  static auto& one = *new Runner;
+  return one;
+}
+
+int look(void*) {
+  using device::device;
+  if (is_watcher() || runs) return 0;
+  if (!device.threaded && (device.completes || device.thread != &device::this_thread)) return 0;
+  if (!is_any_due()) return 0;
+  runner().signal();
+  return 1;
+}
+
+// The request of a continuation is complete, or about to be: its receive was given up.
+void end(Request& request) {
+  if (request.is_pending()) device::end_pending(request);
+  device::wait(request);
+}
+
+}  // namespace
+
+bool runs_here() { return runs; }
+
+bool Continuation::is_due() const {
+  return std::all_of(handles.begin(), handles.end(),
+                     [](MPI_Request handle) { return handle == MPI_REQUEST_NULL || pool.checked(handle)->ready(); });
+}
+
+int enter(const std::shared_ptr<Continuations>& group) {
+  static const ptlx_poller_t poller{look, nullptr, reinterpret_cast<const uint32_t*>(&outstanding), 0};
+  const std::lock_guard lock(groups_mutex);
+  groups().push_back(group);
+  return PtlxPollerAdd(&poller);
+}
+
+void Continuations::leave() {
+  alarm.close();
+  const std::lock_guard lock(groups_mutex);
+  std::erase_if(groups(), [this](const auto& group) { return group.get() == this; });
+}
+
+void stop() {
+  for (const std::shared_ptr<Continuations>& group : all_groups()) group->alarm.end_thread();
+}
+
+void Continuations::add(std::list<Continuation>&& one) {
+  const bool tells = is_empty() || one.front().is_due();  // no message may bring it
+  if (!only_polled) one.front().held.emplace();
+  State inactive = State::inactive;
+  request_.state.compare_exchange_strong(inactive, State::active, std::memory_order_acq_rel);
+  left_.fetch_add(1, std::memory_order_relaxed);
+  if (!only_polled) outstanding.fetch_add(1, std::memory_order_relaxed);
+  {
+    const std::lock_guard lock(mutex_);
+    all_.splice(all_.end(), one);
+  }
+  if (tells) alarm.poke();
+}
+
+bool Continuations::is_due() const {
+  const std::lock_guard lock(mutex_);
+  return std::any_of(all_.begin(), all_.end(), [](const Continuation& one) { return one.is_due(); });
+}
+
+bool Continuations::has_work() const { return !runs && (is_empty() || is_due()); }
+
+void Continuations::run() {
+  if (runs) return;
+  std::list<Continuation> due;
+  {
+    const std::lock_guard lock(mutex_);
+    for (auto one = all_.begin(); one != all_.end() && (most_ < 0 || due.size() < static_cast<size_t>(most_));) {
+      const auto next = std::next(one);
+      if (one->is_due()) due.splice(due.end(), all_, one);
+      one = next;
+    }
+  }
+  for (const Continuation& one : due) execute(one);
+  if (!due.empty()) end(static_cast<int>(due.size()));
+}
+
+void Continuations::run_now(const Continuation& one) { execute(one); }
+
+void Continuations::execute(const Continuation& one) {
+  int code = MPI_SUCCESS;
+  for (size_t i = 0; i < one.handles.size(); ++i) {
+    MPI_Status* const status = one.statuses == MPI_STATUSES_IGNORE ? MPI_STATUS_IGNORE : &one.statuses[i];
+    MPI_Request handle = one.handles[i];
+    int error = MPI_SUCCESS;
+    if (handle == MPI_REQUEST_NULL) {
+      set_empty_status(status);
+    } else {
+      Request& request = *pool.checked(handle);
+      continuation::end(request);
+      error = finish("MPIX_Continue", handle, &request, status, false);
+    }
+    if (status != MPI_STATUS_IGNORE && one.handles.size() > 1) status->MPI_ERROR = error;
+    if (code == MPI_SUCCESS) code = error;
+  }
+  if (code != MPI_SUCCESS && one.handles.size() > 1 && one.statuses != MPI_STATUSES_IGNORE) code = MPI_ERR_IN_STATUS;
+  runs = true;
+  const int answer = one.function(code, one.data);
+  runs = false;
+  if (answer == MPI_SUCCESS) return;
+  int none = MPI_SUCCESS;
+  error_.compare_exchange_strong(none, answer, std::memory_order_relaxed);
+  const std::lock_guard lock(mutex_);
+  failed_.push_back(one.data);
+}
+
+// A request that was freed goes when the last one has run.
+void Continuations::end(int count) {
+  if (!only_polled) outstanding.fetch_sub(static_cast<uint32_t>(count), std::memory_order_relaxed);
+  const bool was_last = left_.fetch_sub(count, std::memory_order_acq_rel) == count;
+  if (was_last && request_.state.load(std::memory_order_acquire) == State::detached) device::conclude(request_, true);
+}
+
+void Continuations::take_failed(int& count, void** data) {
+  const std::lock_guard lock(mutex_);
+  count = static_cast<int>(std::min(failed_.size(), static_cast<size_t>(count)));
+  std::copy_n(failed_.begin(), count, data);
+  failed_.erase(failed_.begin(), failed_.begin() + count);
+}
+
+}  // namespace portunus::mpi::continuation
