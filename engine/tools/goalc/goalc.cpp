@@ -18,6 +18,7 @@
 #include "engine/goal/schedules/validate.hpp"
 #include "engine/goal/schedules/write.hpp"
 #include "engine/tools/command_line.hpp"
+#include "engine/tools/goalc/join.hpp"
 #include "engine/tools/goalc/print.hpp"
 #include "engine/tools/input_file.hpp"
 
@@ -35,7 +36,7 @@ constexpr char kFooter[] =
     "Statuses: 0 done, 1 the file is wrong or cannot be read or written, 2 bad use.";
 
 struct Options {
-  std::string file, binary;
+  std::string file, binary, records, output;
   std::optional<uint32_t> rank;
   std::optional<double> hop_ns;
   goalc::Network network;
@@ -57,12 +58,18 @@ std::optional<int> parse_options(int argc, char** argv, Options& options) {
   auto* exports = line.flag("--export", options.exports, "print the compiled schedules for LogGOPSim instead", {dot});
   line.flag("--text", options.text, "print the schedule as GOAL text that txt2bin accepts instead", {dot, exports});
   line.text("--binary", options.binary, "write the schedule (with --export the compiled ones) to this file in binary form instead", {dot});
+  line.text("--records", options.records, "join what the ranks of a job have recorded in this folder, as ptlrun --record does (no FILE)");
+  line.text("--output", options.output, "where --records writes the schedule: GOAL text, or the binary form if the name ends in .bin");
   line.positive("--latency", options.network.latency_ns, "nanoseconds from rank to rank (1500)");
   line.positive("--overhead", options.network.overhead_ns, "nanoseconds that a message costs at each end (200)");
   line.positive("--byte", options.network.byte_ns, "nanoseconds per byte (0.1)");
   line.positive("--hop", options.hop_ns, "nanoseconds from a counter to what it fires (default: measured)");
   if (const auto status = line.read_or_tell(argc, argv)) return status;
-  if (!options.file.empty()) return std::nullopt;
+  if (options.records.empty() != options.output.empty()) {
+    std::fprintf(stderr, "goalc: --records and --output go together; give both\n");
+    return kBadUse;
+  }
+  if (!options.file.empty() || !options.records.empty()) return std::nullopt;
   std::fprintf(stderr, "goalc: no FILE was given; run 'goalc --help' for the options\n");
   return kBadUse;
 }
@@ -138,7 +145,23 @@ void print_or_write(const Options& options, const std::vector<goal::Plan>& plans
   std::fputs(goal::write_goal(std::span<const goal::Schedule>(schedules), {.distinct_tags = false, .cost = {}}).c_str(), stdout);
 }
 
+// A file whose records have been cut is written, too, and says so.
+int join(const Options& options) {
+  const goalc::Joined joined = goalc::join_records(options.records);
+  goal::validate(joined.ranks);
+  std::string text = "// Recorded by ptlrun --record: calc is what a rank computed between two calls, in ns.\n// The program took " +
+                     std::to_string(joined.took_ns) + " ns from MPI_Init to MPI_Finalize.\n";
+  for (const std::string& remark : joined.remarks) {
+    std::fprintf(stderr, "goalc: %s: %s\n", options.output.c_str(), remark.c_str());
+    text += "// " + remark + ".\n";
+  }
+  const std::span<const goal::Schedule> ranks = joined.ranks;
+  write_file(options.output, options.output.ends_with(".bin") ? goal::write_binary_goal(ranks) : text + goal::write_goal(ranks));
+  return 0;
+}
+
 int run(const Options& options) {
+  if (!options.records.empty()) return join(options);
   const bool as_written = options.text || (!options.binary.empty() && !options.exports);
   const std::vector<goal::Plan> plans = read_plans(options.file, !as_written);
   if (options.rank && *options.rank >= plans.size()) {

@@ -50,6 +50,7 @@ std::optional<Said> parse_options(int argc, char** argv, goalrun::Options& optio
   line.text("--input", options.input,
             "what the arguments of an annotated FILE hold before each execution: a file, %r its rank, %k the argument");
   line.text("--output", options.output, "where they are written after the last one");
+  line.flag("--busy", options.busy, "do not sleep while the schedule runs: a calc then begins and ends as in a program that computes");
   line.flag("--plain", options.plain, "run it by Portals 4.3 alone, without the extensions of this library, to compare");
   line.flag("--csv", options.csv, "print comma-separated values; the last line goes to stderr");
   if (auto said = line.read(argc, argv)) return said;
@@ -141,6 +142,7 @@ int run(int argc, char** argv, const ptlx_job_t& job, bool& agreed) {
   std::vector<goal::Plan> plans;
   const goal::GoalFile file = read_schedule(options.file, plans);
   if (!plans.empty()) options.check = false;
+  if (options.busy && options.plain) throw Failure("--busy and --plain do not go together; leave one out");
   if (!plans.empty() && options.plain) throw Failure(options.file + ": --plain runs files without annotations only; remove it, or them");
   if (!job.launched && file.num_ranks > 1) become_ptlrun(file.num_ranks, argc, argv);
   must_fit(file, options.file, job);

@@ -81,6 +81,7 @@ class Run {
     return plain_ ? f(*plain_) : f(*program_);
   }
   void epoch();
+  int wait_busily();
   void measure(uint32_t compute_us, Times& completion, Times& waiting);
   void describe_place(Outcome& outcome) const;
 
@@ -160,6 +161,13 @@ void Run::must_load(const goal::Program& program, int code) {
   must(code, "loading the compiled schedule");
 }
 
+int Run::wait_busily() {
+  bool ended = false;
+  int code = PTL_OK;
+  while (!ended && code == PTL_OK) code = program_->test(ended);
+  return code;
+}
+
 void Run::epoch() {
   if (by_program([](auto& program) { return program.epoch(); }) % kFenceEvery == 0) must(PtlxJobFence(), "waiting for the other ranks");
   if (memory_) memory_->fill();
@@ -170,7 +178,7 @@ void Run::epoch() {
   while (compute_.count() != 0 && Clock::now() < computed) {
   }
   const Clock::time_point wait = Clock::now();
-  const int code = by_program([](auto& program) { return program.wait(); });
+  const int code = options_.busy ? wait_busily() : by_program([](auto& program) { return program.wait(); });
   const Clock::time_point end = Clock::now();
   if (code == PTL_FAIL) throw Failure("a message or an operation of the schedule failed; has a rank ended too early?");
   must(code, "waiting for the schedule");

@@ -21,6 +21,7 @@ struct Options {
   std::string input, output;  // of the arguments of an annotated file
   bool check = true;
   bool csv = false;
+  bool busy = false;   // the application's thread does not sleep while the schedule runs
   bool plain = false;  // by Portals 4.3 alone
 };
 

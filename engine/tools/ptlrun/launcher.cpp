@@ -73,6 +73,7 @@ Launcher::Launcher(const Options& options, const JobPlan& plan, Link* link, Agen
     hosts_ = std::make_unique<Hosts>(*link_, plan_, std::move(handlers));
   }
   ranks_ = std::make_unique<Ranks>(old_mask_, workspace_);
+  if (!options_.record.empty()) recording_.emplace(options_.record, workspace_.folder());
   start_server();
 }
 
@@ -125,7 +126,8 @@ int Launcher::run() {
   agents_.await_end();
   output_.close_streams();
   flush_output();
-  return status_.value_or(first_failure_.value_or(0));
+  const int status = status_.value_or(first_failure_.value_or(0));
+  return recording_ && !recording_->join() && status == 0 ? 1 : status;
 }
 
 std::map<std::string, std::string> Launcher::base_environment(const App& app) const {
@@ -157,6 +159,7 @@ RankPlan Launcher::plan_rank(const Job& job, int local) {
   environment["PTL_APPNUM"] = std::to_string(app);
   environment["PTL_LOCAL_RANK"] = std::to_string(of.before + local);
   environment["PTL_LOCAL_SIZE"] = std::to_string(of.before + of.here().ranks);
+  if (recording_ && of.number == 0) recording_->prepare(environment);
   for (const std::string& item : job.server->environment_of(plan.rank))
     environment[item.substr(0, item.find('='))] = item.substr(item.find('=') + 1);
   for (const auto& [name, value] : environment) plan.environment.push_back(name + "=" + value);

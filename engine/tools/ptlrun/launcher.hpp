@@ -19,6 +19,7 @@
 #include "engine/tools/ptlrun/link.hpp"
 #include "engine/tools/ptlrun/options.hpp"
 #include "engine/tools/ptlrun/ranks.hpp"
+#include "engine/tools/ptlrun/recording.hpp"
 #include "engine/tools/ptlrun/server.hpp"
 #include "engine/tools/ptlrun/streams.hpp"
 #include "engine/tools/ptlrun/workspace.hpp"
@@ -90,6 +91,7 @@ class Launcher {
   Agents& agents_;
   std::unique_ptr<Hosts> hosts_;  // null with one host
   Workspace workspace_;
+  std::optional<Recording> recording_;
   std::unique_ptr<PmixServer> server_;
   std::map<int, std::unique_ptr<Spawned>> spawned_;  // by number
   int last_job_ = 0;

@@ -90,6 +90,10 @@ void declare(CLI::App& app, Words& words, Options& options) {
   app.add_flag("--tag-output", options.tag_output, "put [rank] or [rank:err] before each line of output");
   app.add_flag("!--let-hang", options.find_hangs, "do not end the job when ranks wait for one another for ever");
   app.add_flag("--keep-going", options.keep_going, "let the other ranks go on when one dies or exits non-zero");
+  app.add_option(
+         "--record", options.record,
+         "write the run of an MPI program as a GOAL schedule, which goalrun executes: text, or the binary form as *.bin [PTL_RECORD]")
+      ->type_name("FILE");
   app.add_option("--agent", options.agent,
                  "what starts ptlrun on the hosts of -host and -hostfile: COMMAND HOST SHELL-COMMAND; default ssh")
       ->type_name("COMMAND");
@@ -299,6 +303,7 @@ void check_job(const CLI::App& line, const Words& words, Options& options) {
   else if (const char* limit = std::getenv("MPIEXEC_TIMEOUT"); limit && *limit)  // as MPICH's and Open MPI's launchers have it
     options.timeout_s =
         seconds(limit, false, std::string("MPIEXEC_TIMEOUT is '") + limit + "'; give the seconds the job may take, e.g. 60");
+  if (const char* file = std::getenv("PTL_RECORD"); file && *file && options.record.empty()) options.record = file;
   if (line.count("--grace") > 0)
     options.grace_s = seconds(words.grace, true, "--grace was given '" + words.grace + "'; give seconds, e.g. 5, or 0");
   if (line.count("--finish") > 0)
@@ -307,6 +312,8 @@ void check_job(const CLI::App& line, const Words& words, Options& options) {
   if (const char* limit = std::getenv("PTL_PEER_TIMEOUT"); limit && *limit)
     options.peer_timeout_s = number_in("PTL_PEER_TIMEOUT", limit, 1, 86'400);
   check_hosts(line, words, options);
+  if (!options.record.empty() && (options.hosts > 1 || !options.remote.empty()))
+    throw Refusal(kBadUse, "--record takes jobs of one host only; leave it out, or start all ranks here");
 }
 
 // The words of a line of a file of programs; quotes keep them together.

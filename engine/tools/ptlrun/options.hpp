@@ -56,6 +56,7 @@ struct Options {
   bool tag_output = false;
   bool find_hangs = true;   // ranks that wait for one another for ever end the job
   bool keep_going = false;  // a rank that dies does not end the others
+  std::string record;       // the file that the run shall be recorded to; empty: it is not
   std::vector<App> apps;    // at least one; ranks are numbered in this order
   int universe = 0;         // MPI_UNIVERSE_SIZE, at least; 0: what the processors have room for
   int hosts = 1;

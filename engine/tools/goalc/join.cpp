@@ -1,0 +1,323 @@
+// From the records of all ranks to schedules that fit together: see join.hpp.
+#include "engine/tools/goalc/join.hpp"
+
+#include <unistd.h>
+
+#include <algorithm>
+#include <memory>
+#include <stdexcept>
+#include <tuple>
+
+#include "engine/tools/goalc/rank_program.hpp"
+#include "engine/tools/goalc/records.hpp"
+
+namespace portunus::goalc {
+
+using goal::Kind;
+using goal::Schedule;
+using goal::VertexId;
+using record::Header;
+using record::Record;
+using record::State;
+using record::What;
+
+namespace {
+
+// Kinds of messages that share a communicator, apart from the contexts of records.
+enum class Use : uint32_t { collective = 16, put, request, reply, flush, flushed, open, complete };
+
+// The message that came for a receive, which the record of its start lacks.
+struct Match {
+  uint32_t peer = 0;
+  int32_t tag = 0;
+  uint64_t bytes = 0;
+};
+
+// A message that lies in another rank's memory when an epoch ends.
+struct Put {
+  uint32_t comm = 0, origin = 0, target = 0;
+  uint64_t fences = 0, completed = 0;  // how many of the origin's came before
+  VertexId arrival = 0;
+};
+
+class Joiner {
+ public:
+  explicit Joiner(const std::string& folder);
+  Joined join();
+
+ private:
+  struct Rank {
+    std::unique_ptr<RankRecords> records;
+    std::unordered_map<uint32_t, uint32_t> comms;                            // from the rank's number to the job's
+    std::map<uint32_t, std::vector<VertexId>> fences;                        // by communicator: where each was passed
+    std::map<std::pair<uint32_t, uint32_t>, std::vector<VertexId>> awaited;  // and origin: where each of its epochs was seen to end
+    std::map<std::pair<uint32_t, uint32_t>, uint64_t> completed;             // and target
+    std::map<std::pair<uint32_t, uint32_t>, RankProgram::Vertices> leaving;  // and target: what has to end before the epoch does
+    std::map<std::pair<uint32_t, uint32_t>, RankProgram::Vertices> coming;   // and origin: what that has put here since its last flush
+  };
+
+  void read(uint32_t rank);
+  void define(Rank& rank, const Record& record, std::span<const uint64_t> numbers);
+  std::unordered_map<uint64_t, Match> matches_of(uint32_t rank) const;
+  void take(uint32_t rank, const Record& record, std::span<const uint64_t> numbers, const std::unordered_map<uint64_t, Match>& matches);
+  void take_message(uint32_t rank, const Record& record, const std::unordered_map<uint64_t, Match>& matches);
+  void take_collective(uint32_t rank, const Record& record, std::span<const uint64_t> numbers);
+  void take_epoch(uint32_t rank, const Record& record);
+  void put(uint32_t rank, const Record& record);
+  void get(uint32_t rank, const Record& record);
+  void flush(uint32_t rank, uint32_t comm, uint32_t target);
+  void flush(uint32_t rank, const Record& record);
+  void fence(uint32_t rank, uint32_t comm);
+  void end_epochs();
+  void pair_messages();
+  void remark_ends();
+  uint32_t comm_of(uint32_t rank, const Record& record) { return ranks_[rank].comms[record.comm]; }
+  uint32_t tag_of(uint32_t comm, uint32_t use, int32_t tag = 0);
+  uint32_t tag_of(uint32_t comm, Use use) { return tag_of(comm, static_cast<uint32_t>(use)); }
+
+  std::string folder_;
+  std::vector<Rank> ranks_;
+  std::vector<RankProgram> programs_;
+  std::vector<CommFacts> comms_;
+  std::unordered_map<uint64_t, uint32_t> by_hash_;
+  std::map<std::tuple<uint32_t, uint32_t, int32_t>, uint32_t> tags_;
+  std::vector<Put> puts_;
+  bool crowded_ = false, foreign_ = false, threads_ = false;
+  Joined joined_;
+};
+
+Joiner::Joiner(const std::string& folder) : folder_(folder) {
+  const int size = ranks_recorded(folder);
+  ranks_.resize(static_cast<size_t>(size));
+  for (int rank = 0; rank < size; ++rank) programs_.emplace_back(static_cast<uint32_t>(rank));
+  crowded_ = size > sysconf(_SC_NPROCESSORS_ONLN);
+}
+
+// Tags count from 1, each for one kind of messages of one communicator.
+uint32_t Joiner::tag_of(uint32_t comm, uint32_t use, int32_t tag) {
+  return tags_.try_emplace({comm, use, tag}, static_cast<uint32_t>(tags_.size() + 1)).first->second;
+}
+
+void Joiner::define(Rank& rank, const Record& record, std::span<const uint64_t> numbers) {
+  const auto [found, fresh] = by_hash_.try_emplace(numbers[0], static_cast<uint32_t>(comms_.size()));
+  rank.comms[record.comm] = found->second;
+  if (!fresh) return;
+  CommFacts facts{numbers[0], {}};
+  for (const uint64_t number : numbers.subspan(1)) facts.ranks.push_back(static_cast<int>(number));
+  comms_.push_back(std::move(facts));
+}
+
+std::unordered_map<uint64_t, Match> Joiner::matches_of(uint32_t rank) const {
+  std::unordered_map<uint64_t, Match> posted, matches;
+  ranks_[rank].records->each([&](const Record& record, std::span<const uint64_t>) {
+    if (record.what == What::post) posted[record.object] = {};
+    if (record.what == What::done && posted.contains(record.object))
+      matches[record.object] = {static_cast<uint32_t>(record.peer), record.tag, record.bytes};
+  });
+  return matches;
+}
+
+void Joiner::read(uint32_t rank) {
+  if (::access(record::file_of(folder_, static_cast<int>(rank)).c_str(), F_OK) != 0) return;
+  ranks_[rank].records = std::make_unique<RankRecords>(folder_, static_cast<int>(rank));
+  const auto matches = matches_of(rank);
+  const Header& header = ranks_[rank].records->header();
+  threads_ = threads_ || header.threads != 0;
+  ranks_[rank].records->each([&](const Record& record, std::span<const uint64_t> numbers) {
+    if (record.time_ns > header.begun_ns) joined_.took_ns = std::max(joined_.took_ns, record.time_ns - header.begun_ns);
+    if (record.peer >= static_cast<int32_t>(ranks_.size())) return;
+    programs_[rank].compute(record.compute_ns);
+    take(rank, record, numbers, matches);
+  });
+}
+
+void Joiner::take(uint32_t rank, const Record& record, std::span<const uint64_t> numbers,
+                  const std::unordered_map<uint64_t, Match>& matches) {
+  switch (record.what) {
+    case What::communicator: return define(ranks_[rank], record, numbers);
+    case What::collective: return take_collective(rank, record, numbers);
+    case What::note: foreign_ = true; return;
+    case What::send:
+    case What::start_send:
+    case What::receive:
+    case What::post:
+    case What::done: return take_message(rank, record, matches);
+    case What::put: return put(rank, record);
+    case What::get: return get(rank, record);
+    case What::flush: return flush(rank, record);
+    case What::fence: return fence(rank, comm_of(rank, record));
+    case What::open:
+    case What::start:
+    case What::complete:
+    case What::await: return take_epoch(rank, record);
+    case What::end:
+    case What::void_request: return;
+  }
+}
+
+void Joiner::take_message(uint32_t rank, const Record& record, const std::unordered_map<uint64_t, Match>& matches) {
+  RankProgram& program = programs_[rank];
+  const uint32_t comm = comm_of(rank, record);
+  const auto peer = static_cast<uint32_t>(record.peer);
+  if (record.what == What::done) return program.wait_for_request(record.object);
+  if (record.what == What::post) {
+    const auto found = matches.find(record.object);
+    if (found == matches.end()) return;
+    const Match& match = found->second;
+    return program.remember(record.object, {program.recv(match.bytes, match.peer, tag_of(comm, record.context, match.tag), false)});
+  }
+  const uint32_t tag = tag_of(comm, record.context, record.tag);
+  if (record.what == What::receive) program.recv(record.bytes, peer, tag, true);
+  else if (record.what == What::send) program.send(record.bytes, peer, tag, true);
+  else program.remember(record.object, {program.send(record.bytes, peer, tag, false)});
+}
+
+void Joiner::take_collective(uint32_t rank, const Record& record, std::span<const uint64_t> numbers) {
+  const uint32_t comm = comm_of(rank, record);
+  const CollectiveCall call{static_cast<record::Collective>(record.detail), static_cast<uint32_t>(record.peer), record.bytes,
+                            static_cast<uint32_t>(record.tag), numbers};
+  RankProgram::Vertices last = programs_[rank].collective(call, comms_[comm], tag_of(comm, Use::collective), crowded_);
+  if (record.object != 0) programs_[rank].remember(record.object, std::move(last));
+  else programs_[rank].wait_for(last);
+}
+
+void Joiner::put(uint32_t rank, const Record& record) {
+  const uint32_t comm = comm_of(rank, record);
+  const auto target = static_cast<uint32_t>(record.peer);
+  const uint32_t tag = tag_of(comm, Use::put);
+  Rank& mine = ranks_[rank];
+  const VertexId sent = programs_[rank].send(record.bytes, target, tag, false);
+  const VertexId arrival = programs_[target].recv_freely(record.bytes, rank, tag);
+  mine.leaving[{comm, target}].push_back(sent);
+  ranks_[target].coming[{comm, rank}].push_back(arrival);
+  puts_.push_back({comm, rank, target, mine.fences[comm].size(), mine.completed[{comm, target}], arrival});
+  if (record.object != 0) programs_[rank].remember(record.object, {sent});
+}
+
+void Joiner::get(uint32_t rank, const Record& record) {
+  const uint32_t comm = comm_of(rank, record);
+  const auto target = static_cast<uint32_t>(record.peer);
+  const uint32_t request = tag_of(comm, Use::request), reply = tag_of(comm, Use::reply);
+  programs_[rank].send(0, target, request, false);
+  const VertexId got = programs_[rank].recv(record.bytes, target, reply, false);
+  const VertexId asked = programs_[target].recv_freely(0, rank, request);
+  programs_[target].send_after(record.bytes, rank, reply, std::span(&asked, 1));
+  ranks_[rank].leaving[{comm, target}].push_back(got);
+  if (record.object != 0) programs_[rank].remember(record.object, {got});
+}
+
+// A message there, answered when all that was put there lies there.
+void Joiner::flush(uint32_t rank, uint32_t comm, uint32_t target) {
+  RankProgram::Vertices& leaving = ranks_[rank].leaving[{comm, target}];
+  RankProgram::Vertices& coming = ranks_[target].coming[{comm, rank}];
+  programs_[rank].wait_for(leaving);
+  leaving.clear();
+  if (coming.empty()) return;
+  programs_[rank].send(0, target, tag_of(comm, Use::flush), false);
+  coming.push_back(programs_[target].recv_freely(0, rank, tag_of(comm, Use::flush)));
+  programs_[target].send_after(0, rank, tag_of(comm, Use::flushed), coming);
+  coming.clear();
+  programs_[rank].recv(0, target, tag_of(comm, Use::flushed), true);
+}
+
+void Joiner::flush(uint32_t rank, const Record& record) {
+  const uint32_t comm = comm_of(rank, record);
+  if (record.peer >= 0) return flush(rank, comm, static_cast<uint32_t>(record.peer));
+  for (uint32_t target = 0; target < ranks_.size(); ++target) flush(rank, comm, target);
+}
+
+void Joiner::fence(uint32_t rank, uint32_t comm) {
+  for (uint32_t target = 0; target < ranks_.size(); ++target) {
+    RankProgram::Vertices& leaving = ranks_[rank].leaving[{comm, target}];
+    programs_[rank].wait_for(leaving);
+    leaving.clear();
+    ranks_[target].coming[{comm, rank}].clear();
+  }
+  programs_[rank].wait_for(
+      programs_[rank].collective({record::Collective::barrier, 0, 0, 0, {}}, comms_[comm], tag_of(comm, Use::collective), crowded_));
+  ranks_[rank].fences[comm].push_back(programs_[rank].pass());
+}
+
+void Joiner::take_epoch(uint32_t rank, const Record& record) {
+  RankProgram& program = programs_[rank];
+  Rank& mine = ranks_[rank];
+  const uint32_t comm = comm_of(rank, record);
+  const auto peer = static_cast<uint32_t>(record.peer);
+  if (record.what == What::open) program.send(0, peer, tag_of(comm, Use::open), false);
+  if (record.what == What::start) program.recv(0, peer, tag_of(comm, Use::open), true);
+  if (record.what == What::complete) {
+    RankProgram::Vertices& leaving = mine.leaving[{comm, peer}];
+    program.wait_for(leaving);
+    leaving.clear();
+    ranks_[peer].coming[{comm, rank}].clear();
+    program.send(0, peer, tag_of(comm, Use::complete), false);
+    ++mine.completed[{comm, peer}];
+  }
+  if (record.what != What::await) return;
+  program.recv(0, peer, tag_of(comm, Use::complete), true);
+  mine.awaited[{comm, peer}].push_back(program.pass());
+}
+
+// The target's end of the epoch waits for what was put in it.
+void Joiner::end_epochs() {
+  for (const Put& put : puts_) {
+    Rank& target = ranks_[put.target];
+    const std::vector<VertexId>& awaited = target.awaited[{put.comm, put.origin}];
+    const std::vector<VertexId>& fences = target.fences[put.comm];
+    if (put.completed < awaited.size()) programs_[put.target].after(awaited[put.completed], put.arrival);
+    else if (put.fences < fences.size()) programs_[put.target].after(fences[put.fences], put.arrival);
+  }
+}
+
+// The n-th message of a kind is the n-th that is received. One without the other, as of ranks that died, becomes nothing.
+void Joiner::pair_messages() {
+  std::map<std::tuple<uint32_t, uint32_t, uint32_t>, std::pair<std::vector<VertexId>, std::vector<VertexId>>> streams;
+  std::vector<Schedule>& ranks = joined_.ranks;
+  for (uint32_t rank = 0; rank < ranks.size(); ++rank) {
+    for (VertexId v = 0; v < ranks[rank].size(); ++v) {
+      const goal::Vertex& one = ranks[rank][v];
+      if (one.kind == Kind::send) streams[{rank, one.peer, one.tag}].first.push_back(v);
+      if (one.kind == Kind::recv) streams[{one.peer, rank, one.tag}].second.push_back(v);
+    }
+  }
+  uint64_t alone = 0;
+  for (const auto& [stream, ends] : streams) {
+    const auto& [sends, receives] = ends;
+    const auto [from, to, tag] = stream;
+    const size_t both = std::min(sends.size(), receives.size());
+    for (size_t i = 0; i < both; ++i) ranks[to].amend(receives[i], Kind::recv, ranks[from][sends[i]].size);
+    for (size_t i = both; i < sends.size(); ++i) ranks[from].amend(sends[i], Kind::calc, 0);
+    for (size_t i = both; i < receives.size(); ++i) ranks[to].amend(receives[i], Kind::calc, 0);
+    alone += sends.size() + receives.size() - 2 * both;
+  }
+  if (alone > 0) joined_.remarks.push_back(std::to_string(alone) + " messages of which one end was not recorded are left out");
+}
+
+void Joiner::remark_ends() {
+  for (size_t rank = 0; rank < ranks_.size(); ++rank) {
+    const RankRecords* const records = ranks_[rank].records.get();
+    const State state = records ? records->header().state.load(std::memory_order_acquire) : State::running;
+    if (state == State::finished) continue;
+    joined_.remarks.push_back("rank " + std::to_string(rank) +
+                              (!records                   ? " has recorded nothing"
+                               : state == State::no_space ? " is cut: the disk had no room for more records"
+                                                          : " is cut: it ended without MPI_Finalize"));
+  }
+  if (threads_) joined_.remarks.emplace_back("several threads called MPI at once; they are recorded as if one had, in the order of time");
+  if (foreign_) joined_.remarks.emplace_back("messages with processes of other jobs, and collectives of intercommunicators, are left out");
+}
+
+Joined Joiner::join() {
+  for (uint32_t rank = 0; rank < ranks_.size(); ++rank) read(rank);
+  end_epochs();
+  remark_ends();
+  for (RankProgram& program : programs_) joined_.ranks.push_back(program.finish());
+  pair_messages();
+  return std::move(joined_);
+}
+
+}  // namespace
+
+Joined join_records(const std::string& folder) { return Joiner(folder).join(); }
+
+}  // namespace portunus::goalc

@@ -1,0 +1,90 @@
+// The records that each rank of a recorded job writes: one for each thing that a call did, in the order of the program.
+//
+// A file is a header, then records of fixed size, each followed by as many numbers as it says. It is written through memory that is mapped,
+// so that what a rank had written is there when it is killed.
+//
+// Thread: any; plain values.
+#pragma once
+
+#include <atomic>
+#include <cstdint>
+#include <string>
+
+namespace portunus::record {
+
+inline constexpr uint64_t kMagic = 0x31306c616f674c50;
+inline constexpr char kVariable[] = "PTL_RECORD_FOLDER";  // ptlrun tells its ranks; each writes the file `rank.N` there
+
+enum class State : uint32_t { running, finished, no_space };
+
+struct Header {
+  uint64_t magic = 0;
+  int32_t rank = 0, size = 0;
+  std::atomic<State> state{State::running};
+  uint32_t threads = 0;           // 1: several threads may have called at once
+  uint64_t begun_ns = 0;          // CLOCK_MONOTONIC
+  std::atomic<uint64_t> used{0};  // bytes of the file that are written, this header included
+};
+inline constexpr uint64_t kHeaderBytes = 4096;
+
+enum class What : uint8_t {
+  end,           // the program left
+  send,          // blocking: what follows waits for it
+  start_send,    // `object` is its request
+  receive,       // a message has come
+  post,          // a receive was started: `object` is its request; in the order of these receives take messages
+  done,          // what follows waits for request `object`; of a receive: `peer`, `tag`, `bytes` are those of the message
+  void_request,  // request `object` takes or sends no message: it was cancelled
+  communicator,  // `comm` is defined: the numbers are a hash that is the same on its ranks, and their ranks in the job
+  collective,    // `detail` says which; `object` is its request, or 0 where what follows waits for it
+  put,           // `bytes` go into memory of rank `peer`; `object` is its request, or 0, and `comm` the window
+  get,           // `bytes` come from there
+  flush,         // what follows waits until all that was put to rank `peer` lies there (peer < 0: to all ranks)
+  fence,         // all ranks of the window meet, and what was put lies there
+  open,          // access to rank `peer` is granted (MPI_Win_post); the other side waits for that (start)
+  start,
+  complete,  // access to rank `peer` ends (MPI_Win_complete); the other side waits for that (await)
+  await,
+  note  // messages with processes of other jobs, which a schedule cannot express
+};
+
+// Collectives; the rows of numbers that follow are sizes in bytes.
+enum class Collective : uint8_t {
+  barrier,
+  bcast,
+  gather,
+  scatter,
+  allgather,
+  alltoall,
+  reduce,
+  allreduce,
+  reduce_scatter_block,
+  scan,
+  exscan,  // bytes of each rank
+  gatherv,
+  scatterv,  // at the root those of all ranks
+  allgatherv,
+  reduce_scatter,  // those of all ranks
+  alltoallv,       // those that go to each rank, those that come from each
+  exchange         // messages with neighbours: pairs of rank and bytes, `tag` of them leave, the others come
+};
+
+struct Record {
+  What what = What::end;
+  uint8_t detail = 0;  // a Collective
+  uint16_t spare = 0;
+  uint32_t numbers = 0;  // of 8 bytes, behind this record
+  int32_t peer = -1;     // rank in the job; of a collective the root in the communicator
+  int32_t tag = 0;
+  uint32_t comm = 0;
+  uint32_t context = 0;
+  uint64_t bytes = 0;
+  uint64_t compute_ns = 0;  // since the call before
+  uint64_t time_ns = 0;     // CLOCK_MONOTONIC: begin of what sends, end of what waits
+  uint64_t object = 0;
+};
+static_assert(sizeof(Record) == 64 - 8);
+
+inline std::string file_of(const std::string& folder, int rank) { return folder + "/rank." + std::to_string(rank); }
+
+}  // namespace portunus::record
