@@ -34,6 +34,9 @@ static void messages(MPI_Comm comm) {
     MPI_Irecv(in, 100, MPI_INT, MPI_ANY_SOURCE, 6, comm, &r[0]);
     MPI_Cancel(&r[0]);
     MPI_Wait(&r[0], &status);
+    MPI_Irecv(in, 100, MPI_INT, last, 7, comm, &r[0]); /* nobody waits for it */
+    MPI_Request_free(&r[0]);
+    MPI_Send(out, 13, MPI_INT, next, 7, comm);
     MPI_Send(out, 1, MPI_INT, MPI_PROC_NULL, 0, comm);
     MPI_Recv(in, 1, MPI_INT, MPI_PROC_NULL, 0, comm, &status);
 }

@@ -28,7 +28,7 @@ enum class Use : uint32_t { collective = 16, put, request, reply, flush, flushed
 
 // The message that came for a receive, which the record of its start lacks.
 struct Match {
-  uint32_t peer = 0;
+  int32_t peer = -1;
   int32_t tag = 0;
   uint64_t bytes = 0;
 };
@@ -107,13 +107,16 @@ void Joiner::define(Rank& rank, const Record& record, std::span<const uint64_t> 
   comms_.push_back(std::move(facts));
 }
 
+// A receive that nobody waited for, as of a request that is freed, takes the next message of the source and tag that it names.
 std::unordered_map<uint64_t, Match> Joiner::matches_of(uint32_t rank) const {
-  std::unordered_map<uint64_t, Match> posted, matches;
+  std::unordered_map<uint64_t, Match> matches;
   ranks_[rank].records->each([&](const Record& record, std::span<const uint64_t>) {
-    if (record.what == What::post) posted[record.object] = {};
-    if (record.what == What::done && posted.contains(record.object))
-      matches[record.object] = {static_cast<uint32_t>(record.peer), record.tag, record.bytes};
+    const auto found = matches.find(record.object);
+    if (record.what == What::post) matches[record.object] = {record.peer, record.tag, 0};
+    else if (record.what == What::void_request) matches.erase(record.object);
+    else if (record.what == What::done && found != matches.end()) found->second = {record.peer, record.tag, record.bytes};
   });
+  std::erase_if(matches, [](const auto& one) { return one.second.peer < 0 || one.second.tag < 0; });
   return matches;
 }
 
@@ -123,12 +126,16 @@ void Joiner::read(uint32_t rank) {
   const auto matches = matches_of(rank);
   const Header& header = ranks_[rank].records->header();
   threads_ = threads_ || header.threads != 0;
-  ranks_[rank].records->each([&](const Record& record, std::span<const uint64_t> numbers) {
-    if (record.time_ns > header.begun_ns) joined_.took_ns = std::max(joined_.took_ns, record.time_ns - header.begun_ns);
-    if (record.peer >= static_cast<int32_t>(ranks_.size())) return;
-    programs_[rank].compute(record.compute_ns);
-    take(rank, record, numbers, matches);
-  });
+  std::vector<std::pair<const Record*, std::span<const uint64_t>>> all;
+  ranks_[rank].records->each([&](const Record& record, std::span<const uint64_t> numbers) { all.emplace_back(&record, numbers); });
+  // A call of one thread may be recorded after what it was the cause of.
+  if (header.threads != 0) std::ranges::stable_sort(all, {}, [](const auto& one) { return one.first->time_ns; });
+  for (const auto& [record, numbers] : all) {
+    if (record->time_ns > header.begun_ns) joined_.took_ns = std::max(joined_.took_ns, record->time_ns - header.begun_ns);
+    if (record->peer >= static_cast<int32_t>(ranks_.size())) continue;
+    programs_[rank].compute(record->compute_ns);
+    take(rank, *record, numbers, matches);
+  }
 }
 
 void Joiner::take(uint32_t rank, const Record& record, std::span<const uint64_t> numbers,
@@ -164,7 +171,8 @@ void Joiner::take_message(uint32_t rank, const Record& record, const std::unorde
     const auto found = matches.find(record.object);
     if (found == matches.end()) return;
     const Match& match = found->second;
-    return program.remember(record.object, {program.recv(match.bytes, match.peer, tag_of(comm, record.context, match.tag), false)});
+    return program.remember(record.object,
+                            {program.recv(match.bytes, static_cast<uint32_t>(match.peer), tag_of(comm, record.context, match.tag), false)});
   }
   const uint32_t tag = tag_of(comm, record.context, record.tag);
   if (record.what == What::receive) program.recv(record.bytes, peer, tag, true);

@@ -98,9 +98,10 @@ Record shaped(const Group& group, const Shape& shape) {
 
 uint64_t bytes(MPI_Count count, MPI_Datatype type) {
   MPI_Count size = 0;
+  if (count <= 0) return 0;
   if (type == MPI_BYTE) return static_cast<uint64_t>(count);
   PMPI_Type_size_c(type, &size);
-  return count > 0 && size > 0 ? static_cast<uint64_t>(count) * static_cast<uint64_t>(size) : 0;
+  return size > 0 ? static_cast<uint64_t>(count) * static_cast<uint64_t>(size) : 0;
 }
 
 void send(Call& call, MPI_Comm comm, int dest, int tag, uint64_t bytes) { send_as(call, What::send, comm, dest, tag, bytes); }
@@ -127,8 +128,6 @@ void received(Call& call, MPI_Comm comm, const MPI_Status& status) {
 }
 
 void done(Call& call, uint64_t id) { ended(call, What::done, id); }
-
-void failed(Call& call, uint64_t id) { ended(call, What::void_request, id); }
 
 // ---- messages that were probed for
 
@@ -271,6 +270,13 @@ void free_request(MPI_Request request) {
 }
 
 // ---- collectives
+
+bool has_one_side(Call& call, MPI_Comm comm) {
+  const auto lock = lock_tables();
+  if (!group_of(call, comm).inter) return true;
+  note_foreign(call);
+  return false;
+}
 
 void collective(Call& call, MPI_Comm comm, const Shape& shape) {
   const auto lock = lock_tables();

@@ -53,13 +53,12 @@ template <class Count>
 [[nodiscard]] std::vector<uint64_t> sizes(MPI_Comm comm, const Count* counts, const MPI_Datatype* types);
 [[nodiscard]] bool is_root(MPI_Comm comm, int root);
 
-// ---- messages: a call that sends says so before, one that receives afterwards
+// ---- messages
 void send(Call& call, MPI_Comm comm, int dest, int tag, uint64_t bytes);
 uint64_t start_send(Call& call, MPI_Comm comm, int dest, int tag, uint64_t bytes);
 uint64_t post(Call& call, MPI_Comm comm, int source, int tag);
 void received(Call& call, MPI_Comm comm, const MPI_Status& status);
 void done(Call& call, uint64_t id);
-void failed(Call& call, uint64_t id);
 
 // ---- messages that were probed for
 void matched(Call& call, MPI_Comm comm, MPI_Message message, const MPI_Status& status);
@@ -78,6 +77,8 @@ void cancel(MPI_Request request);
 void free_request(MPI_Request request);
 
 // ---- collectives
+// False of an intercommunicator, whose collectives are left out.
+[[nodiscard]] bool has_one_side(Call& call, MPI_Comm comm);
 void collective(Call& call, MPI_Comm comm, const Shape& shape);
 uint64_t start_collective(Call& call, MPI_Comm comm, const Shape& shape);
 [[nodiscard]] std::vector<int> neighbours(MPI_Comm comm, bool sources);

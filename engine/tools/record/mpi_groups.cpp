@@ -95,7 +95,9 @@ int Group::peer(int rank_there) const {
   return rank_there >= 0 && static_cast<size_t>(rank_there) < side.size() ? side[static_cast<size_t>(rank_there)] : -1;
 }
 
-std::unique_lock<std::recursive_mutex> lock_tables() { return std::unique_lock(tables().mutex); }
+std::unique_lock<std::recursive_mutex> lock_tables() {
+  return Writer::instance().is_serialised() ? std::unique_lock(tables().mutex) : std::unique_lock<std::recursive_mutex>();
+}
 
 uint64_t mixed(uint64_t hash, uint64_t number) {
   const uint64_t z = (hash ^ std::rotl(number + 1, 32)) * 0x9e3779b97f4a7c15u;

@@ -52,7 +52,7 @@ class SeenAll {
 // The requests as they were before the call, which changes them.
 class Requests {
  public:
-  Requests(const MPI_Request* requests, int count) : count_(requests == nullptr ? 0 : count), all_(count_) {
+  Requests(const MPI_Request* requests, int count) : count_(requests == nullptr || count < 0 ? 0 : count), all_(count_) {
     for (int i = 0; i < count_; ++i) all_.at()[i] = requests[i];
   }
   MPI_Request operator[](int i) const { return all_[i]; }

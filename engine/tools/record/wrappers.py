@@ -1,7 +1,8 @@
 #!/usr/bin/env python3
 """wrappers.py MPI_H: writes C++ that defines MPI_ functions, each of which records what it does and calls the function of the name PMPI_.
 
-A row of the tables below is what a function does before and after: C++ that names its parameters. Functions with large counts (_c), those
+A row of the tables below is what a function does before and after: C++ that names its parameters. What asks MPI comes after, when the
+arguments are known to be right: an error would be the program's. Functions with large counts (_c), those
 that start a collective (MPI_I..) and persistent ones (.._init) follow from the row of the first.
 """
 
@@ -19,31 +20,31 @@ CALLS = {
     "Session_init": ("", "begin_session();"),
     "Session_finalize": ("end_session();", ""),
     "Finalize": ("end(call);", ""),
-    "Sendrecv": (f"const uint64_t id = start_send(call, comm, dest, sendtag, {OUT});", "received(call, comm, *seen); done(call, id);"),
-    "Sendrecv_replace": (f"const uint64_t id = start_send(call, comm, dest, sendtag, {SIZE});", "received(call, comm, *seen); done(call, id);"),
-    "Isendrecv": (f"const uint64_t id = start_send(call, comm, dest, sendtag, {OUT}), in = post(call, comm, source, recvtag);",
-                  "pending(*request, in, Kind::receive, comm, id);"),
-    "Isendrecv_replace": (f"const uint64_t id = start_send(call, comm, dest, sendtag, {SIZE}), in = post(call, comm, source, recvtag);",
-                          "pending(*request, in, Kind::receive, comm, id);"),
+    "Sendrecv": ("", f"const uint64_t id = start_send(call, comm, dest, sendtag, {OUT}); received(call, comm, *seen); done(call, id);"),
+    "Sendrecv_replace": ("", f"const uint64_t id = start_send(call, comm, dest, sendtag, {SIZE}); received(call, comm, *seen); done(call, id);"),
+    "Isendrecv": ("", f"const uint64_t id = start_send(call, comm, dest, sendtag, {OUT}), in = post(call, comm, source, recvtag);"
+                      "pending(*request, in, Kind::receive, comm, id);"),
+    "Isendrecv_replace": ("", f"const uint64_t id = start_send(call, comm, dest, sendtag, {SIZE}), in = post(call, comm, source, recvtag);"
+                              "pending(*request, in, Kind::receive, comm, id);"),
     "Recv": ("", "received(call, comm, *seen);"),
-    "Irecv": ("const uint64_t id = post(call, comm, source, tag);", "pending(*request, id, Kind::receive, comm);"),
+    "Irecv": ("", "pending(*request, post(call, comm, source, tag), Kind::receive, comm);"),
     "Recv_init": ("", "keep_receive(*request, comm, source, tag);"),
     "Psend_init": ("", f"keep_send(*request, comm, dest, tag, static_cast<uint64_t>(partitions) * {SIZE}, partitions);"),
     "Precv_init": ("", "keep_receive(*request, comm, source, tag, true);"),
-    "Pready": ("ready(call, request, 1);", ""),
-    "Pready_range": ("ready(call, request, partition_high - partition_low + 1);", ""),
-    "Pready_list": ("ready(call, request, length);", ""),
+    "Pready": ("", "ready(call, request, 1);"),
+    "Pready_range": ("", "ready(call, request, partition_high - partition_low + 1);"),
+    "Pready_list": ("", "ready(call, request, length);"),
     "Iprobe": ("", "if (*flag == 0) call.found_nothing();"),
     "Mprobe": ("", "matched(call, comm, *message, *seen);"),
     "Improbe": ("", "if (*flag == 0) call.found_nothing(); else matched(call, comm, *message, *seen);"),
-    "Mrecv": ("const MPI_Message taken = *message;", "matched_received(call, taken, *seen);"),
-    "Imrecv": ("const MPI_Message taken = *message;", "matched_started(taken, *request);"),
-    "Start": ("start(call, *request);", ""),
-    "Startall": ("for (int i = 0; i < count; ++i) start(call, array_of_requests[i]);", ""),
-    "Cancel": ("cancel(*request);", ""),
-    "Request_free": ("free_request(*request);", ""),
-    "Wait": ("const MPI_Request one = *request;", "completed(call, one, *seen);"),
-    "Test": ("const MPI_Request one = *request;", "if (*flag != 0) completed(call, one, *seen); else call.found_nothing();"),
+    "Mrecv": ("const MPI_Message taken = message == nullptr ? MPI_MESSAGE_NULL : *message;", "matched_received(call, taken, *seen);"),
+    "Imrecv": ("const MPI_Message taken = message == nullptr ? MPI_MESSAGE_NULL : *message;", "matched_started(taken, *request);"),
+    "Start": ("", "start(call, *request);"),
+    "Startall": ("", "for (int i = 0; i < count; ++i) start(call, array_of_requests[i]);"),
+    "Cancel": ("if (request != nullptr) cancel(*request);", ""),
+    "Request_free": ("if (request != nullptr) free_request(*request);", ""),
+    "Wait": ("const MPI_Request one = request == nullptr ? MPI_REQUEST_NULL : *request;", "completed(call, one, *seen);"),
+    "Test": ("const MPI_Request one = request == nullptr ? MPI_REQUEST_NULL : *request;", "if (*flag != 0) completed(call, one, *seen); else call.found_nothing();"),
     "Waitall": ("const Requests all(array_of_requests, count);", "all.completed(call, seen);"),
     "Testall": ("const Requests all(array_of_requests, count);", "if (*flag != 0) all.completed(call, seen); else call.found_nothing();"),
     "Waitany": ("const Requests all(array_of_requests, count);", "if (*indx >= 0) completed(call, all[*indx], *seen);"),
@@ -52,47 +53,45 @@ CALLS = {
     "Waitsome": ("const Requests all(array_of_requests, incount);", "all.completed(call, seen, *outcount, array_of_indices);"),
     "Testsome": ("const Requests all(array_of_requests, incount);",
                  "if (*outcount == 0) call.found_nothing(); all.completed(call, seen, *outcount, array_of_indices);"),
-    "Comm_create_group": ("const uint64_t name = name_of(comm, tag);", "created_by_tag(call, name, *newcomm);"),
-    "Comm_create_from_group": ("const uint64_t name = name_of(stringtag);", "created_by_tag(call, name, *newcomm);"),
-    "Intercomm_create": ("const uint64_t name = name_of(MPI_COMM_NULL, tag);", "created_by_tag(call, name, *newintercomm);"),
-    "Intercomm_create_from_groups": ("const uint64_t name = name_of(stringtag);", "created_by_tag(call, name, *newintercomm);"),
+    "Comm_create_group": ("", "created_by_tag(call, name_of(comm, tag), *newcomm);"),
+    "Comm_create_from_group": ("", "created_by_tag(call, name_of(stringtag), *newcomm);"),
+    "Intercomm_create": ("", "created_by_tag(call, name_of(MPI_COMM_NULL, tag), *newintercomm);"),
+    "Intercomm_create_from_groups": ("", "created_by_tag(call, name_of(stringtag), *newintercomm);"),
     "Intercomm_merge": ("", "created(intercomm, *newintracomm);"),
-    "Comm_idup": ("const uint64_t id = start_collective(call, comm, {Collective::barrier});",
-                  "pending(*request, id, Kind::other, comm); created_later(*request, comm, newcomm);"),
-    "Comm_idup_with_info": ("const uint64_t id = start_collective(call, comm, {Collective::barrier});",
-                            "pending(*request, id, Kind::other, comm); created_later(*request, comm, newcomm);"),
-    "Comm_free": ("forget(*comm);", ""),
-    "Comm_disconnect": ("forget(*comm);", ""),
-    "Comm_spawn": ("foreign(call);", ""),
-    "Comm_spawn_multiple": ("foreign(call);", ""),
-    "Comm_accept": ("foreign(call);", ""),
-    "Comm_connect": ("foreign(call);", ""),
-    "Comm_join": ("foreign(call);", ""),
-    "Win_free": ("forget(call, *win);", ""),
-    "Win_fence": ("fence(call, win);", ""),
-    "Win_post": ("post(call, win, group);", ""),
-    "Win_start": ("start(call, win, group);", ""),
-    "Win_complete": ("complete(call, win);", ""),
+    "Comm_idup": ("", "pending(*request, start_collective(call, comm, {Collective::barrier}), Kind::other, comm); created_later(*request, comm, newcomm);"),
+    "Comm_idup_with_info": ("", "pending(*request, start_collective(call, comm, {Collective::barrier}), Kind::other, comm); created_later(*request, comm, newcomm);"),
+    "Comm_free": ("if (comm != nullptr) forget(*comm);", ""),
+    "Comm_disconnect": ("if (comm != nullptr) forget(*comm);", ""),
+    "Comm_spawn": ("", "foreign(call);"),
+    "Comm_spawn_multiple": ("", "foreign(call);"),
+    "Comm_accept": ("", "foreign(call);"),
+    "Comm_connect": ("", "foreign(call);"),
+    "Comm_join": ("", "foreign(call);"),
+    "Win_free": ("if (win != nullptr) forget(call, *win);", ""),
+    "Win_fence": ("", "fence(call, win);"),
+    "Win_post": ("", "post(call, win, group);"),
+    "Win_start": ("", "start(call, win, group);"),
+    "Win_complete": ("", "complete(call, win);"),
     "Win_wait": ("", "wait(call, win);"),
     "Win_test": ("", "if (*flag != 0) wait(call, win); else call.found_nothing();"),
-    "Win_unlock": ("flush(call, win, rank);", ""),
-    "Win_flush": ("flush(call, win, rank);", ""),
-    "Win_unlock_all": ("flush(call, win, -1);", ""),
-    "Win_flush_all": ("flush(call, win, -1);", ""),
-    "Put": ("put(call, win, target_rank, bytes(origin_count, origin_datatype));", ""),
-    "Accumulate": ("put(call, win, target_rank, bytes(origin_count, origin_datatype));", ""),
-    "Get": ("get(call, win, target_rank, bytes(origin_count, origin_datatype));", ""),
-    "Get_accumulate": ("get(call, win, target_rank, bytes(result_count, result_datatype));", ""),
-    "Fetch_and_op": ("get(call, win, target_rank, bytes(1, datatype));", ""),
-    "Compare_and_swap": ("get(call, win, target_rank, bytes(1, datatype));", ""),
-    "Rput": ("const uint64_t id = start_put(call, win, target_rank, bytes(origin_count, origin_datatype));", "pending(*request, id);"),
-    "Raccumulate": ("const uint64_t id = start_put(call, win, target_rank, bytes(origin_count, origin_datatype));", "pending(*request, id);"),
-    "Rget": ("const uint64_t id = start_get(call, win, target_rank, bytes(origin_count, origin_datatype));", "pending(*request, id);"),
-    "Rget_accumulate": ("const uint64_t id = start_get(call, win, target_rank, bytes(result_count, result_datatype));", "pending(*request, id);"),
+    "Win_unlock": ("", "flush(call, win, rank);"),
+    "Win_flush": ("", "flush(call, win, rank);"),
+    "Win_unlock_all": ("", "flush(call, win, -1);"),
+    "Win_flush_all": ("", "flush(call, win, -1);"),
+    "Put": ("", "put(call, win, target_rank, bytes(origin_count, origin_datatype));"),
+    "Accumulate": ("", "put(call, win, target_rank, bytes(origin_count, origin_datatype));"),
+    "Get": ("", "get(call, win, target_rank, bytes(origin_count, origin_datatype));"),
+    "Get_accumulate": ("", "get(call, win, target_rank, bytes(result_count, result_datatype));"),
+    "Fetch_and_op": ("", "get(call, win, target_rank, bytes(1, datatype));"),
+    "Compare_and_swap": ("", "get(call, win, target_rank, bytes(1, datatype));"),
+    "Rput": ("", "pending(*request, start_put(call, win, target_rank, bytes(origin_count, origin_datatype)));"),
+    "Raccumulate": ("", "pending(*request, start_put(call, win, target_rank, bytes(origin_count, origin_datatype)));"),
+    "Rget": ("", "pending(*request, start_get(call, win, target_rank, bytes(origin_count, origin_datatype)));"),
+    "Rget_accumulate": ("", "pending(*request, start_get(call, win, target_rank, bytes(result_count, result_datatype)));"),
 }
 for way in ("", "S", "B", "R"):
-    CALLS[f"{way}send".capitalize()] = (f"send(call, comm, dest, tag, {SIZE});", "")
-    CALLS[f"I{way.lower()}send"] = (f"const uint64_t id = start_send(call, comm, dest, tag, {SIZE});", "pending(*request, id, Kind::send, comm);")
+    CALLS[f"{way}send".capitalize()] = ("", f"send(call, comm, dest, tag, {SIZE});")
+    CALLS[f"I{way.lower()}send"] = ("", f"pending(*request, start_send(call, comm, dest, tag, {SIZE}), Kind::send, comm);")
     CALLS[f"{way}send_init".capitalize()] = ("", f"keep_send(*request, comm, dest, tag, {SIZE});")
 # (the communicator that it is made of, the new one)
 for name, (old, new) in {"Comm_dup": ("comm", "newcomm"), "Comm_dup_with_info": ("comm", "newcomm"), "Comm_create": ("comm", "newcomm"),
@@ -100,7 +99,7 @@ for name, (old, new) in {"Comm_dup": ("comm", "newcomm"), "Comm_dup_with_info": 
                          "Cart_create": ("comm_old", "comm_cart"), "Graph_create": ("comm_old", "comm_graph"),
                          "Dist_graph_create": ("comm_old", "comm_dist_graph"),
                          "Dist_graph_create_adjacent": ("comm_old", "comm_dist_graph")}.items():
-    CALLS[name] = (f"collective(call, {old}, {{Collective::barrier}});", f"created({old}, *{new});")
+    CALLS[name] = ("", f"collective(call, {old}, {{Collective::barrier}}); created({old}, *{new});")
 for name in ("Win_create", "Win_allocate", "Win_allocate_shared", "Win_create_dynamic"):
     CALLS[name] = ("", "created(call, comm, *win);")
 
@@ -146,12 +145,12 @@ def actions(name):
     if base in CALLS:
         return CALLS[base]
     if base in SHAPES:
-        return f"collective(call, comm, {SHAPES[base]});", ""
+        return "", f"if (has_one_side(call, comm)) collective(call, comm, {SHAPES[base]});"
     if base.endswith("_init") and base[:-5] in SHAPES:
-        return "", f"keep(*request, comm, {SHAPES[base[:-5]]});"
+        return "", f"if (has_one_side(call, comm)) keep(*request, comm, {SHAPES[base[:-5]]});"
     started = base[1:].capitalize() if base.startswith("I") else ""
     if started in SHAPES:
-        return f"const uint64_t id = start_collective(call, comm, {SHAPES[started]});", "pending(*request, id, Kind::other, comm);"
+        return "", f"if (has_one_side(call, comm)) pending(*request, start_collective(call, comm, {SHAPES[started]}), Kind::other, comm);"
     return None
 
 
@@ -166,9 +165,8 @@ def wrapper(name, parameters):
     elif "seen" in after:
         count = "incount" if "incount" in names else "count"
         seen, handed[names.index("array_of_statuses")] = f"SeenAll seen(array_of_statuses, {count});", "seen"
-    failed = "else failed(call, id);" if "uint64_t id = start_send" in before and "Kind" in after else ""
     lines = [f"int MPI_{name}({', '.join(words) or 'void'}) {{", "Call call;", seen, before, f"const int error = PMPI_{name}({', '.join(handed)});",
-             f"if (error == MPI_SUCCESS) {{ {after} }} {failed}" if after else "", "return error;", "}"]
+             f"if (error == MPI_SUCCESS) {{ {after} }}" if after else "", "return error;", "}"]
     return "\n".join(line for line in lines if line)
 
 

@@ -23,6 +23,7 @@ class Writer {
   void finish();
   void serialise();
 
+  [[nodiscard]] bool is_serialised() const { return threads_; }
   [[nodiscard]] bool is_open() const { return header_ != nullptr; }
   void append(const Record& record, std::span<const uint64_t> numbers = {});
 
