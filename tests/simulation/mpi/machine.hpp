@@ -1,40 +1,19 @@
-// machine.hpp: what a simulated MPI process has instead of an operating system: time, sleep, a transport and its job.
+// machine.hpp: what a simulated MPI process of the tests has: a machine, and somebody who listens to what its program does.
 //
-// The libraries of one process lie in a shared object of their own copy (seams.cpp is linked into it), and this is all that joins it to
-// the simulation. Thread: one; each call may hand the processor to other processes before it returns, except now, wake and ring.
+// Thread: one; acts may hand the processor to other processes before it returns.
 #pragma once
 
 #include <cstdint>
-#include <memory>
 
-#include "engine/host/bootstrap.hpp"
-#include "engine/transport/transport.hpp"
+#include "engine/simulation/machine.hpp"
 
 namespace portunus::simulation {
 
 struct Plan;
 struct History;
 
-class Machine {
+class TestMachine : public Machine {
  public:
-  virtual uint64_t now() = 0;  // ns; each look takes a little of it
-  // Others may run.
-  virtual void yield() = 0;
-  // As a futex: returns at once unless `word` is `value`, and else when it is woken or the time is over (negative: never).
-  virtual void sleep_on(const uint32_t* word, uint32_t value, int64_t timeout_ns) = 0;
-  virtual void wake(const uint32_t* word) = 0;
-  // Until something arrives, the bell is rung, or the time is over.
-  virtual void sleep_for_arrivals(int64_t timeout_ns) = 0;
-  virtual void ring() = 0;
-  // A thread of this process: number and end.
-  virtual uint64_t start_thread(void (*body)(void*), void* argument) = 0;
-  virtual void join_thread(uint64_t number) = 0;
-
-  virtual bool costly() const = 0;
-  virtual ProcessId id() const = 0;
-  virtual std::unique_ptr<Transport> open_transport(Sink& sink) = 0;
-  virtual std::unique_ptr<Bootstrap> join_job() = 0;
-
   // The program goes on to `what` (a literal; `number`: of a message or collective): for whoever looks at a job that stands still. Time
   // passes here.
   virtual void acts(const char* what, uint64_t number = 0) = 0;
@@ -43,12 +22,12 @@ class Machine {
   virtual void violated(const char* what) = 0;
 
  protected:
-  ~Machine() = default;
+  ~TestMachine() = default;
 };
 
 }  // namespace portunus::simulation
 
 // The function that the object exports: performs one rank's part of the plan, from MPI_Init to MPI_Finalize.
-using SimulatedRank = void(portunus::simulation::Machine& machine, const portunus::simulation::Plan& plan,
+using SimulatedRank = void(portunus::simulation::TestMachine& machine, const portunus::simulation::Plan& plan,
                            portunus::simulation::History& history, int rank);
 extern "C" [[gnu::visibility("default")]] SimulatedRank simulated_rank;

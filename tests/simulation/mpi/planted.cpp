@@ -4,8 +4,9 @@
 // one.
 #include <cstdlib>
 
+#include "engine/simulation/seams.hpp"
 #include "tests/simulation/faults.hpp"
-#include "tests/simulation/mpi/seams.hpp"
+#include "tests/simulation/mpi/machine.hpp"
 
 namespace portunus {
 
@@ -13,7 +14,7 @@ bool planted(unsigned fault) {
   constexpr uint32_t kOneIn = 4;
   static const char* const said = std::getenv(simulation::kPlanted);
   static const unsigned long planted_fault = said ? std::strtoul(said, nullptr, 10) : ~0ul;
-  return fault == planted_fault && simulation::machine->draw(kOneIn) == 0;
+  return fault == planted_fault && static_cast<simulation::TestMachine*>(simulation::machine)->draw(kOneIn) == 0;
 }
 
 }  // namespace portunus

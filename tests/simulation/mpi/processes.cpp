@@ -78,7 +78,7 @@ class Processes::Job final : public Bootstrap {
   Processes& all_;
 };
 
-class Processes::Process final : public Machine {
+class Processes::Process final : public TestMachine {
  public:
   Process(Processes& all, uint32_t rank) : rank(rank), all_(all) {}
 

@@ -10,7 +10,7 @@
 #include <string>
 #include <vector>
 
-#include "tests/simulation/mpi/fibers.hpp"
+#include "engine/simulation/fibers.hpp"
 #include "tests/simulation/mpi/machine.hpp"
 #include "tests/simulation/transport.hpp"
 

@@ -3,7 +3,7 @@
 
 #include <algorithm>
 
-#include "tests/simulation/mpi/seams.hpp"
+#include "engine/simulation/seams.hpp"
 
 namespace portunus::simulation {
 
@@ -101,12 +101,12 @@ void Rank::go_through(const std::vector<Action>& actions) {
   check(MPI_Barrier(MPI_COMM_WORLD), "MPI_Barrier");
 }
 
-void perform(Machine& machine, const Plan& plan, History& history, int rank) { Rank(machine, plan, history, rank).run(); }
+void perform(TestMachine& machine, const Plan& plan, History& history, int rank) { Rank(machine, plan, history, rank).run(); }
 
 }  // namespace portunus::simulation
 
-void simulated_rank(portunus::simulation::Machine& machine, const portunus::simulation::Plan& plan, portunus::simulation::History& history,
-                    int rank) {
+void simulated_rank(portunus::simulation::TestMachine& machine, const portunus::simulation::Plan& plan,
+                    portunus::simulation::History& history, int rank) {
   portunus::simulation::machine = &machine;
   if (plan.rounds > 0) portunus::simulation::survive(machine, plan, history, rank);
   else portunus::simulation::perform(machine, plan, history, rank);

@@ -24,7 +24,7 @@ inline int class_of(int code) {
 }
 
 // From MPI_Init to MPI_Finalize.
-void perform(Machine& machine, const Plan& plan, History& history, int rank);
-void survive(Machine& machine, const Plan& plan, History& history, int rank);
+void perform(TestMachine& machine, const Plan& plan, History& history, int rank);
+void survive(TestMachine& machine, const Plan& plan, History& history, int rank);
 
 }  // namespace portunus::simulation

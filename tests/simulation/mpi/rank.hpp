@@ -20,7 +20,7 @@ inline constexpr int kUnusedTag = 77;
 
 class Rank {
  public:
-  Rank(Machine& machine, const Plan& plan, History& history, int me) : machine_(machine), plan_(plan), history_(history), me_(me) {}
+  Rank(TestMachine& machine, const Plan& plan, History& history, int me) : machine_(machine), plan_(plan), history_(history), me_(me) {}
 
   void run();
 
@@ -132,7 +132,7 @@ class Rank {
 
   void access(const Action& action);
 
-  Machine& machine_;
+  TestMachine& machine_;
   const Plan& plan_;
   History& history_;
   int me_;

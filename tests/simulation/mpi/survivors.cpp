@@ -9,7 +9,7 @@ namespace {
 
 class Survivor {
  public:
-  Survivor(Machine& machine, const Plan& plan, History& history, int me) : machine_(machine), plan_(plan), history_(history), me_(me) {}
+  Survivor(TestMachine& machine, const Plan& plan, History& history, int me) : machine_(machine), plan_(plan), history_(history), me_(me) {}
 
   void run() {
     expect(MPI_Init(nullptr, nullptr) == MPI_SUCCESS, "MPI_Init fails");
@@ -147,7 +147,7 @@ class Survivor {
     MPI_Wait(&request, MPI_STATUS_IGNORE);
   }
 
-  Machine& machine_;
+  TestMachine& machine_;
   const Plan& plan_;
   History& history_;
   int me_, rank_ = 0, size_ = 0;
@@ -156,6 +156,6 @@ class Survivor {
 
 }  // namespace
 
-void survive(Machine& machine, const Plan& plan, History& history, int rank) { Survivor(machine, plan, history, rank).run(); }
+void survive(TestMachine& machine, const Plan& plan, History& history, int rank) { Survivor(machine, plan, history, rank).run(); }
 
 }  // namespace portunus::simulation

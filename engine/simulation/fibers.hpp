@@ -26,23 +26,25 @@ namespace portunus::simulation {
 
 class Fiber {
  public:
-  explicit Fiber(std::function<void()> body) : body_(std::move(body)) {
-    stack_ = mmap(nullptr, kStack, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+  // `size` of its stack: address space, what is touched counts. Below it lies a page that nobody may touch.
+  explicit Fiber(std::function<void()> body, size_t size = size_t{4} << 20) : body_(std::move(body)), size_(size) {
+    stack_ = mmap(nullptr, size_, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
     if (stack_ == MAP_FAILED) throw std::bad_alloc();
+    mprotect(stack_, 4096, PROT_NONE);
     getcontext(&own_);
     own_.uc_stack.ss_sp = stack_;
-    own_.uc_stack.ss_size = kStack;
+    own_.uc_stack.ss_size = size_;
     own_.uc_link = nullptr;
     makecontext(&own_, &Fiber::begin, 0);
   }
-  ~Fiber() { munmap(stack_, kStack); }
+  ~Fiber() { munmap(stack_, size_); }
   Fiber(const Fiber&) = delete;
   Fiber& operator=(const Fiber&) = delete;
 
   // From outside: until it leaves or ends.
   void run() {
     running_ = this;
-    tell_start(&outer_fake_, stack_, kStack);
+    tell_start(&outer_fake_, stack_, size_);
     swapcontext(&outer_, &own_);
     tell_finish(outer_fake_, nullptr, nullptr);
   }
@@ -55,8 +57,6 @@ class Fiber {
   bool ended() const { return ended_; }
 
  private:
-  static constexpr size_t kStack = size_t{4} << 20;  // address space: what is touched counts
-
   static void begin() {
     Fiber& mine = *running_;
     tell_finish(nullptr, &mine.outer_stack_, &mine.outer_size_);
@@ -74,6 +74,7 @@ class Fiber {
 
   static inline Fiber* running_ = nullptr;
   std::function<void()> body_;
+  const size_t size_;
   void* stack_ = nullptr;
   ucontext_t own_{}, outer_{};
   void *own_fake_ = nullptr, *outer_fake_ = nullptr;

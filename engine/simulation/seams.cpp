@@ -16,8 +16,8 @@
 
 #include "engine/host/bell_socket.hpp"
 #include "engine/host/topology.hpp"
+#include "engine/simulation/seams.hpp"
 #include "engine/transport/table.hpp"
-#include "tests/simulation/mpi/seams.hpp"
 
 namespace portunus {
 

@@ -1,7 +1,7 @@
 // seams.hpp: where the libraries of a simulated process find their machine (seams.cpp). Thread: one.
 #pragma once
 
-#include "tests/simulation/mpi/machine.hpp"
+#include "engine/simulation/machine.hpp"
 
 namespace portunus::simulation {
 
