@@ -54,7 +54,7 @@ std::span<const TransportType* const> transport_types() {
 std::unique_ptr<Bootstrap> Bootstrap::start() { return machine->join_job(); }
 
 // One processor that others want as well: whoever waits gives way, and time passes.
-Placement place_engine(int, int, int, bool) { return {.processors = {0}, .usable = 0}; }
+Placement place_engine(int, int, const EngineCores&, bool) { return {.processors = {0}, .usable = 0}; }
 
 BellSocket::BellSocket(ProcessId, uint32_t, Sleeper) : fd_(-1) {}
 BellSocket::~BellSocket() { (void)fd_; }

@@ -66,9 +66,15 @@ void CommandLine::seconds(const char* name, std::optional<double>& value, const 
   app_->add_option(name, value, help)->type_name("SECONDS");
 }
 
+void CommandLine::command(std::vector<std::string>& words) {
+  app_->prefix_command();
+  command_ = &words;
+}
+
 std::optional<Said> CommandLine::read(int argc, char** argv) {
   try {
     app_->parse(argc, argv);
+    if (command_) *command_ = app_->remaining();
   } catch (const CLI::CallForHelp&) {
     return Said{0, app_->help()};
   } catch (const CLI::CallForVersion& version) {

@@ -6,6 +6,7 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <vector>
 
 namespace CLI {
 class App;
@@ -44,6 +45,9 @@ class CommandLine {
   void positive(const char* name, std::optional<double>& value, const char* help);
   void seconds(const char* name, std::optional<double>& value, const char* help);  // any number: the tool judges
 
+  // A program and all that follows it, for which there are no options of the tool.
+  void command(std::vector<std::string>& words);
+
   // Nothing: go on.
   [[nodiscard]] std::optional<Said> read(int argc, char** argv);
   // The same, with the text printed; the exit status.
@@ -52,6 +56,7 @@ class CommandLine {
  private:
   const char* tool_;
   std::unique_ptr<CLI::App> app_;
+  std::vector<std::string>* command_ = nullptr;
 };
 
 }  // namespace portunus

@@ -8,4 +8,4 @@ _portunus() {
     mapfile -t COMPREPLY < <(compgen -W "$options" -- "$2")
   fi
 }
-complete -o default -F _portunus ptlrun goalrun goalc goaltune ptlinfo ptlstat cccmap oshrun
+complete -o default -F _portunus ptlrun ptlsim goalrun goalc goaltune ptlinfo ptlstat cccmap oshrun

@@ -1,0 +1,14 @@
+// explore.hpp: one run of a job, and many, each with another order of messages. Thread: one.
+#pragma once
+
+#include "engine/tools/ptlsim/copies.hpp"
+#include "engine/tools/ptlsim/ranks.hpp"
+
+namespace portunus::ptlsim {
+
+// The status of the job.
+int run_job(const JobOptions& options, Copies& copies);
+// Seeds from options.seed + 1 on, each in a child, until one fails or the time is over: the status of the one that failed.
+int explore(JobOptions options, Copies& copies, double seconds);
+
+}  // namespace portunus::ptlsim

@@ -1,0 +1,201 @@
+// ranks.cpp: see ranks.hpp.
+#include "engine/tools/ptlsim/ranks.hpp"
+
+#include <time.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <stdexcept>
+
+#include "engine/tools/ptlsim/rank.hpp"
+
+namespace portunus::ptlsim {
+namespace {
+
+constexpr uint64_t kPatience = 10'000'000'000;  // of virtual time without an act of anybody
+
+std::string seconds(uint64_t ns) {
+  char text[40];
+  std::snprintf(text, sizeof text, "%lu.%09lu s", ns / 1'000'000'000, ns % 1'000'000'000);
+  return text;
+}
+
+}  // namespace
+
+Ranks::Ranks(const JobOptions& options) : options_(options), net_(options.network, options.ranks, options.seed) {
+  for (const auto& [rank, factor] : options.slow) net_.slow(rank, factor);
+  for (uint32_t r = 0; r < options.ranks; ++r) ranks_.push_back(std::make_unique<Rank>(*this, r));
+  live_ = options.ranks;
+}
+
+Ranks::~Ranks() = default;
+
+FILE* Ranks::own_errors() {
+  static FILE* const own = fdopen(2, "w");
+  if (own) setvbuf(own, nullptr, _IONBF, 0);
+  return own ? own : stderr;
+}
+
+void Ranks::load(Copies& copies) {
+  for (auto& rank : ranks_) {
+    rank->enter();
+    try {
+      rank->loaded = copies.load(rank->number, *rank);
+    } catch (const std::runtime_error&) {
+      rank->leave();
+      throw;
+    }
+    rank->leave();
+    start(*rank, [&each = *rank] { each.run_main(); });
+  }
+}
+
+void Ranks::start(Rank& rank, std::function<void()> body) {
+  threads_.push_back(std::make_unique<Thread>(rank, std::move(body)));
+  rank.threads_.push_back(threads_.back().get());
+  schedule(*threads_.back(), now_);
+}
+
+void Ranks::schedule(Thread& thread, uint64_t due) {
+  thread.due = due;
+  thread.ticket = ++last_ticket_;
+  ++last_order_;
+  if (due != kNever) turns_.push({due, net_.varies() ? net_.draw(1u << 30) : last_order_, &thread, thread.ticket});
+}
+
+void Ranks::give_way(uint64_t until, bool busy, const uint32_t* word, bool for_arrivals) {
+  Thread& mine = *running_;
+  mine.word = word;
+  mine.for_arrivals = for_arrivals;
+  mine.busy = busy;
+  busy_ += busy;
+  schedule(mine, std::max(until, now_));
+  mine.rank.leave();
+  mine.fiber.leave();
+  busy_ -= mine.busy;
+  mine.busy = mine.for_arrivals = false;
+  mine.word = nullptr;
+}
+
+std::optional<Ranks::Turn> Ranks::next_turn() {
+  while (!turns_.empty()) {
+    const Turn turn = turns_.top();
+    const Thread& thread = *turn.thread;
+    if (turn.ticket == thread.ticket && thread.rank.alive && !thread.rank.ended) return turn;
+    turns_.pop();
+  }
+  return std::nullopt;
+}
+
+uint64_t Ranks::earliest() {
+  const std::optional<Turn> turn = next_turn();
+  return turn ? turn->due : kNever;
+}
+
+void Ranks::befall() {
+  const Misfortune& each = options_.misfortunes[next_misfortune_++];
+  now_ = std::max(now_, each.at);
+  last_act_ = now_;
+  if (each.kind == Misfortune::Kind::cut) {
+    net_.cut(now_, each.rank, each.other);
+    for (const uint32_t rank : {each.rank, each.other}) ranks_[rank]->expect(rank, net_.next_due(rank));
+    return;
+  }
+  Rank& rank = *ranks_[each.rank];
+  if (rank.ended || !rank.alive) return;
+  std::fprintf(own_errors(), "ptlsim: rank %u is killed at %s\n", each.rank, seconds(now_).c_str());
+  rank.alive = false;
+  --live_;
+  for (const Thread* thread : rank.threads_) busy_ -= thread->busy;
+  if (rank.transport_) net_.under_way -= rank.transport_->moving();
+  net_.kill(now_, each.rank);
+  for (auto& other : ranks_) other->expect(other->number, net_.next_due(other->number));
+  pass_fence();
+}
+
+void Ranks::run_turn(Thread& thread) {
+  running_ = &thread;
+  trace_ = (trace_ ^ now_ ^ thread.rank.number) * 0x100000001b3u;
+  thread.rank.enter();
+  errno = thread.error;
+  thread.fiber.run();
+  thread.error = errno;
+  if (thread.fiber.ended()) thread.ticket = 0;
+}
+
+bool Ranks::is_stuck() const { return busy_ == 0 && net_.under_way == 0 && now_ > last_act_ + kPatience; }
+
+int Ranks::run() {
+  uint64_t turns = 0;
+  while (live_ > 0 && !status_) {
+    const std::optional<Turn> turn = next_turn();
+    const uint64_t due = turn ? turn->due : kNever;
+    if (next_misfortune_ < options_.misfortunes.size() && options_.misfortunes[next_misfortune_].at <= due) {
+      befall();
+      continue;
+    }
+    if (!turn) return tell_hang();
+    now_ = std::max(now_, due);
+    if (is_stuck()) return tell_hang();
+    turns_.pop();
+    run_turn(*turn->thread);
+    if (options_.progress && (++turns & 0xfff) == 0) show_progress();
+  }
+  for (auto& rank : ranks_) rank->output.finish();
+  if (options_.progress)
+    std::fprintf(own_errors(), "ptlsim: %s of virtual time, %lu messages, trace %016lx\n", seconds(now_).c_str(), net_.messages, trace_);
+  return status_ ? *status_ : first_failure_;
+}
+
+void Ranks::show_progress() {
+  static time_t last = 0;
+  timespec now;
+  clock_gettime(CLOCK_MONOTONIC, &now);
+  if (now.tv_sec == last) return;
+  last = now.tv_sec;
+  std::fprintf(own_errors(), "ptlsim: %s, %u of %u ranks have ended, %lu messages\n", seconds(now_).c_str(), options_.ranks - live_,
+               options_.ranks, net_.messages);
+}
+
+int Ranks::tell_hang() {
+  for (auto& rank : ranks_) rank->output.finish();
+  std::fprintf(own_errors(), "ptlsim: the ranks wait for one another for ever, since %s:\n", seconds(last_act_).c_str());
+  for (const auto& rank : ranks_) {
+    const char* const state = !rank->alive     ? "was killed"
+                              : rank->ended    ? "has ended"
+                              : rank->in_fence ? "waits for all ranks to begin or end"
+                                               : nullptr;
+    if (state) std::fprintf(own_errors(), "  rank %u %s\n", rank->number, state);
+    else if (rank->wait_call.empty()) std::fprintf(own_errors(), "  rank %u waits, or tests, without an end\n", rank->number);
+    else std::fprintf(own_errors(), "  rank %u in %s waits for %s\n", rank->number, rank->wait_call.c_str(), rank->wait_what.c_str());
+  }
+  return first_failure_ ? first_failure_ : 124;
+}
+
+void Ranks::end_job(int status, const std::string& why) {
+  if (!why.empty()) std::fprintf(own_errors(), "ptlsim: %s\n", why.c_str());
+  if (!status_) status_ = status;
+}
+
+// All that live and have not ended: a rank that has ended has passed it.
+void Ranks::fence(Rank& rank) {
+  const uint32_t mine = fences_;
+  rank.in_fence = true;
+  ++fenced_;
+  pass_fence();
+  while (fences_ == mine) give_way(kNever, false, &fences_);
+}
+
+void Ranks::pass_fence() {
+  uint32_t there = 0;
+  for (const auto& rank : ranks_) there += rank->in_fence && rank->alive && !rank->ended;
+  if (there < live_ || there == 0) return;
+  for (auto& rank : ranks_) rank->in_fence = false;
+  ++fences_;
+  fenced_ = 0;
+  last_act_ = now_;
+  for (auto& thread : threads_)
+    if (thread->word == &fences_) schedule(*thread, now_);
+}
+
+}  // namespace portunus::ptlsim

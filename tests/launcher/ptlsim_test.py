@@ -1,0 +1,144 @@
+#!/usr/bin/env python3
+"""ptlsim_test.py PTLSIM PTLRUN SIMULATED SIMULATED_CXX STATIC HALO CONJUGATE_GRADIENT: programs simulated, beside their real runs."""
+import re
+import subprocess
+import sys
+import unittest
+
+
+def run(*command):
+    return subprocess.run([str(word) for word in command], stdin=subprocess.DEVNULL, capture_output=True, text=True, timeout=280, check=False)
+
+
+def simulate(ranks, *words):
+    return run(PTLSIM, "-n", ranks, "--compute", "zero", *words)
+
+
+class Results(unittest.TestCase):
+    def test_programs_print_what_they_print_in_a_real_run(self):
+        for what in ("ring", "pi"):
+            for ranks in (4, 64):
+                with self.subTest(what=what, ranks=ranks):
+                    done = simulate(ranks, "--untagged", SIMULATED, what)
+                    self.assertEqual((done.returncode, done.stderr), (0, ""))
+                    real = run(PTLRUN, "-n", min(ranks, 4), SIMULATED, what)
+                    self.assertEqual(done.stdout, real.stdout if ranks == 4 or what == "pi" else f"ring {63 * 64 // 2}\n")
+
+    def test_applications_verify_their_results(self):
+        for words in ((HALO, "--rows", "64", "--columns", "50", "--steps", "20"), (CONJUGATE_GRADIENT, "--side", "64")):
+            for ranks in (4, 64):
+                with self.subTest(words=words, ranks=ranks):
+                    done = simulate(ranks, *words)
+                    self.assertEqual(done.returncode, 0, done.stderr)
+                    self.assertIn("verified", done.stdout)
+
+    def test_ranks_of_c_plus_plus_programs_have_variables_of_their_own(self):
+        done = simulate(3, SIMULATED_CXX)
+        self.assertEqual(done.returncode, 0, done.stderr)
+        for rank in range(3):
+            lines = [line for line in done.stdout.splitlines() if line.startswith(f"[{rank}] ")]
+            self.assertEqual(lines, [f"[{rank}] {text}" for text in ("begins", "caught what was thrown", f"ends with {rank}")])
+
+    def test_options_and_random_numbers_are_each_ranks_own(self):
+        done = simulate(3, SIMULATED, "chance", "-v", "5")
+        real = run(PTLRUN, "-n", "3", "--tag-output", SIMULATED, "chance", "-v", "5")
+        numbers = [sorted(re.findall(r"\] (5 \d+)$", text, re.MULTILINE)) for text in (done.stdout, real.stdout)]
+        self.assertEqual(len(numbers[0]), 3, done.stdout + done.stderr)
+        self.assertEqual(numbers[0], numbers[1])
+
+
+class Time(unittest.TestCase):
+    def times(self, *words):
+        done = simulate(*words)
+        self.assertEqual(done.returncode, 0, done.stderr)
+        return [float(word) for word in re.findall(r"\d+\.\d{9}", done.stdout)]
+
+    def test_sleeping_takes_no_time_but_by_the_clock(self):
+        for before, asleep in zip(*[iter(self.times(2, SIMULATED, "watch"))] * 2):
+            self.assertTrue(0 < before < 1)
+            self.assertTrue(3600 <= asleep < 3601)
+
+    def test_the_network_decides_what_messages_take(self):
+        slow = self.times(2, "--network", "latency=1ms,bandwidth=1Gbit", SIMULATED, "bulk")[0]
+        self.assertTrue(0.008 + 0.001 < slow < 0.008 + 0.010, slow)
+        fast = self.times(2, "--network", "L=1000,o=100,G=0.01", SIMULATED, "bulk")[0]
+        self.assertTrue(10e-6 < fast < 30e-6, fast)
+
+    def test_barriers_take_the_latency_of_their_rounds(self):
+        near, far = (self.times(4, "--network", f"latency={us}us,overhead=0ns", SIMULATED, "watch")[0] for us in (1, 101))
+        self.assertGreaterEqual(far - near, 10 * 100e-6)
+
+    def test_what_lies_below_another_switch_is_further_away(self):
+        below, beyond = (self.times(4, "--network", f"hop=1ms,topology=fat-tree:{leaf}", SIMULATED, "bulk")[0] for leaf in (4, 2))
+        self.assertGreater(beyond - below, 2e-3)
+
+    def test_slow_ranks_take_longer(self):
+        usual, slow = (self.times(2, *words, SIMULATED, "bulk")[0] for words in ((), ("--slow", "1=10")))
+        self.assertGreater(slow, 5 * usual)
+
+    def test_equal_seeds_give_equal_runs(self):
+        runs = [run(PTLSIM, "-n", "4", "--compute", "zero", "--progress", "--seed", seed, SIMULATED, "watch") for seed in (3, 3, 4)]
+        self.assertEqual((runs[0].stdout, runs[0].stderr), (runs[1].stdout, runs[1].stderr))
+        self.assertNotEqual(runs[0].stdout, runs[2].stdout)
+        self.assertRegex(runs[0].stderr, "trace [0-9a-f]{16}\n")
+
+
+class Misfortunes(unittest.TestCase):
+    def test_ranks_that_wait_for_one_another_are_told(self):
+        done = simulate(3, SIMULATED, "hang")
+        self.assertEqual(done.returncode, 124)
+        for rank in range(3):
+            self.assertIn(f"rank {rank} in MPI_Recv waits for a message from rank {(rank + 1) % 3} with tag 5 on MPI_COMM_WORLD\n", done.stderr)
+
+    def test_failures_name_the_rank(self):
+        for how, status, text in (("crash", 139, "rank 1 ends by signal 11"), ("abort", 134, "rank 1 ends by signal 6"),
+                                  ("exit", 7, "rank 1 has ended with status 7"), ("end", 9, "rank 1 ends the job with status 9"),
+                                  ("fork", 2, "rank 1 calls fork, which cannot be simulated")):
+            with self.subTest(how=how):
+                done = simulate(3, SIMULATED, how)
+                self.assertEqual(done.returncode, status, done.stderr)
+                self.assertIn(text, done.stderr)
+
+    def test_survivors_go_on_without_who_was_killed_or_cut_off(self):
+        for words, left in ((("--kill", "2@3ms"), 3), (("--kill", "1@2ms,3@3ms"), 2)):
+            with self.subTest(words=words):
+                done = simulate(4, *words, SIMULATED, "survive")
+                self.assertEqual(done.returncode, 0, done.stderr)
+                self.assertEqual(done.stdout.count(f"left {left}\n"), left, done.stdout)
+        self.assertIn("left ", simulate(4, "--cut", "0-1@3ms", SIMULATED, "survive").stdout)
+
+    def test_exploring_finds_a_race_and_the_seed_replays_it(self):
+        self.assertEqual(simulate(3, SIMULATED, "race").returncode, 0)
+        found = run(PTLSIM, "-n", "3", "--explore", "60", SIMULATED, "race")
+        self.assertEqual(found.returncode, 3, found.stderr)
+        seed = re.search(r"--seed (\d+) replays it", found.stderr)[1]
+        self.assertEqual(simulate(3, "--seed", seed, SIMULATED, "race").returncode, 3)
+
+    def test_exploring_tells_that_it_found_nothing(self):
+        done = run(PTLSIM, "-n", "3", "--explore", "0.1", SIMULATED, "ring")
+        self.assertEqual(done.returncode, 0, done.stderr)
+        self.assertRegex(done.stderr, r"^ptlsim: \d+ seeds, none fails")
+
+
+class Refusals(unittest.TestCase):
+    def test_bad_use_and_programs_that_cannot_be_simulated_are_refused_with_a_sentence(self):
+        for words, text in (((sys.executable,), "is not linked with libmpi_abi.so.1|position independent"), (("/nonsense",), "there is no program"),
+                            ((__file__,), "is not a program of this machine"), ((STATIC,), "linked statically"), ((), "which program"),
+                            (("--network", "latency=soon", SIMULATED), "is no value of latency"), (("--network", "speed=1", SIMULATED), "no 'speed'"),
+                            (("--network", "topology=ring", SIMULATED), "is no topology"), (("--kill", "9@1s", SIMULATED), "names no rank"),
+                            (("--cut", "1-1@1s", SIMULATED), "one rank twice"), (("--slow", "1=0", SIMULATED), "RANK=FACTOR"),
+                            (("--compute", "half", SIMULATED), "none of measured"), (("--explore", "-1", SIMULATED), "needs seconds"),
+                            (("--bad", SIMULATED), "no option --bad")):
+            with self.subTest(words=words):
+                done = run(PTLSIM, "-n", "2", *words)
+                self.assertEqual(done.returncode, 2, done.stdout + done.stderr)
+                self.assertRegex(done.stderr, f"^ptlsim: [^\n]*({text})[^\n]*\n$")
+
+    def test_help_and_version(self):
+        self.assertIn("--network", run(PTLSIM, "--help").stdout)
+        self.assertRegex(run(PTLSIM, "--version").stdout, r"^ptlsim \(Portunus\) \d")
+
+
+if __name__ == "__main__":
+    PTLSIM, PTLRUN, SIMULATED, SIMULATED_CXX, STATIC, HALO, CONJUGATE_GRADIENT = sys.argv[1:8]
+    unittest.main(argv=sys.argv[:1])

@@ -1,0 +1,2 @@
+/* A program that needs no library. */
+int main(void) { return 0; }
