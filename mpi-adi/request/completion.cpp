@@ -4,6 +4,7 @@
 #include <cassert>
 #include <cstring>
 
+#include "mpi-adi/core/arguments.hpp"
 #include "mpi-adi/core/init.hpp"
 #include "mpi-adi/core/long_waits.hpp"
 #include "mpi-adi/core/profiling.hpp"
