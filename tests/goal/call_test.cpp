@@ -2,12 +2,14 @@
 // around those at which another way is taken, in place and not, on the same memory and on other memory each time. Ends with status 1 and a
 // sentence where one does not hold.
 #include <algorithm>
+#include <atomic>
 #include <climits>
 #include <cstdint>
 #include <cstdio>
 #include <cstdlib>
 #include <deque>
 #include <random>
+#include <string>
 #include <vector>
 
 #include "engine/goal/goal_call.h"
@@ -341,6 +343,53 @@ void one_is_given_up(const GOAL_Group& world) {
   GOAL_Team_close(&hopeless);
 }
 
+// Collectives in a schedule of the program's own, which a team starts again and again; and its text.
+void a_schedule_of_the_programs(const GOAL_Group& world) {
+  const int64_t mine = rank + 1, total = int64_t{size} * (size + 1) / 2;
+  int64_t sum = 0, largest = 0;
+  const auto call_for = [&](GOAL_Local_op op, int64_t& out) {
+    GOAL_Call call{};
+    call.kind = GOAL_CALL_ALLREDUCE;
+    call.in = &mine;
+    call.out = &out;
+    call.count = 1;
+    call.type = GOAL_INT64;
+    call.op = op;
+    return call;
+  };
+  const GOAL_Call first = call_for(GOAL_ADD, sum), second = call_for(GOAL_MAX, largest);
+  GOAL_Schedule schedule;
+  GOAL_Span before, after;
+  size_t bytes = 0;
+  expect(GOAL_Create(&schedule) == GOAL_SUCCESS && GOAL_Context(schedule, 9) == GOAL_SUCCESS, "a schedule");
+  expect(GOAL_Call_add(schedule, &world, &first, &before) == GOAL_SUCCESS, "adding a collective");
+  expect(GOAL_Call_add(schedule, &world, &second, &after) == GOAL_SUCCESS, "adding another");
+  expect(GOAL_Requires(schedule, after.begin, before.end) == GOAL_SUCCESS, "an edge");
+  expect(GOAL_Call_add(nullptr, &world, &first, nullptr) == GOAL_ERR_ARG, "a collective in no schedule");
+  GOAL_Started started = nullptr;
+  expect(GOAL_Make_of(team, schedule, &started) == GOAL_ERR_STATE && started == nullptr, "starting what is not compiled");
+  expect(GOAL_Text(schedule, &world, nullptr, &bytes) == GOAL_SUCCESS && bytes > 0, "the size of the text");
+  std::string text(bytes, '\0');
+  expect(GOAL_Text(schedule, &world, text.data(), &bytes) == GOAL_SUCCESS && text.starts_with("rank " + std::to_string(rank) + " {"),
+         "text");
+  bytes = 3;
+  expect(GOAL_Text(schedule, &world, text.data(), &bytes) == GOAL_ERR_NO_SPACE, "text that has no room");
+  expect(GOAL_Compile(schedule) == GOAL_SUCCESS, "compiling");
+  expect(GOAL_Text(schedule, &world, nullptr, &bytes) == GOAL_ERR_STATE, "the text of what is compiled");
+  expect(GOAL_Make_of(team, schedule, &started) == GOAL_SUCCESS, "making");
+  for (int i = 0; i < 3; ++i) {
+    std::atomic<int> told{0};
+    sum = largest = 0;
+    const int code = GOAL_Restart(
+        started, [](void* arg) { ++*static_cast<std::atomic<int>*>(arg); }, &told);
+    expect(code == GOAL_SUCCESS, "starting");
+    while (told == 0) PtlxProgress();
+    expect(GOAL_Result(started) == GOAL_SUCCESS && sum == total && largest == size, "the results");
+  }
+  GOAL_Release(&started);
+  GOAL_Free(&schedule);
+}
+
 }  // namespace
 
 int main() {
@@ -362,6 +411,7 @@ int main() {
   roots_run_ahead();
   wrong_arguments();
   lengths_differ();
+  a_schedule_of_the_programs(world);
   if (size > 1) one_is_given_up(world);
   GOAL_Team_close(&team);
   expect(team == nullptr, "closing a team");

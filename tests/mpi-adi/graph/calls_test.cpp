@@ -169,7 +169,7 @@ std::vector<Row> messages() {
 void compare(const Row& row, int each) {
   Memory plain(each), captured(each);
   MPIX_Graph graph = capture([&] { EXPECT_EQ(row.call(captured), MPI_SUCCESS) << row.name; });
-  for (int i = 0; i < 3; ++i) {
+  for (int i = 0; i < 2; ++i) {
     plain.fill(i);
     captured.fill(i);
     EXPECT_TRUE(captured.in == plain.in && captured.out == plain.out);
@@ -182,7 +182,7 @@ void compare(const Row& row, int each) {
   EXPECT_EQ(graph, MPIX_GRAPH_NULL);
 }
 
-constexpr int kLengths[] = {0, 3, 1000, 20000};
+constexpr int kLengths[] = {0, 3, 9000};
 
 TEST(GraphCalls, DoWhatTheyDoAlone) {
   std::vector<char> buffer(1 << 20);

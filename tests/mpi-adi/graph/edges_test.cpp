@@ -12,7 +12,7 @@ namespace {
 
 // Each rank adds its number to what goes around, and waits for nothing but the graph.
 TEST(GraphEdges, AChainOfMessagesIsOneRun) {
-  constexpr int kRounds = 16;
+  constexpr int kRounds = 4;
   int value = 0, mine = rank();
   MPIX_Graph graph = capture([&] {
     for (int i = 0; i < kRounds; ++i) {
@@ -22,7 +22,7 @@ TEST(GraphEdges, AChainOfMessagesIsOneRun) {
     }
     if (rank() == 0) MPI_Recv(&value, 1, MPI_INT, left(), 0, W, MPI_STATUS_IGNORE);
   });
-  for (int i = 0; i < 600; ++i) {  // more than GOAL tells apart
+  for (int i = 0; i < 300; ++i) {  // more than GOAL tells apart
     value = 0;
     run(graph);
     if (rank() == 0) {
@@ -166,9 +166,9 @@ TEST(GraphEdges, GraphsThatComeAndGoLeaveNothing) {
     wait(request);
     EXPECT_EQ(MPIX_Graph_free(&graph), MPI_SUCCESS);
   };
-  for (int i = 0; i < 200; ++i) once();
+  for (int i = 0; i < 100; ++i) once();
   const long before = resident_pages();
-  for (int i = 0; i < 600; ++i) once();
+  for (int i = 0; i < 300; ++i) once();
   EXPECT_LT(resident_pages() - before, 250);  // 1 MB
 }
 
