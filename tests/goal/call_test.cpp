@@ -383,7 +383,7 @@ void a_schedule_of_the_programs(const GOAL_Group& world) {
     const int code = GOAL_Restart(
         started, [](void* arg) { ++*static_cast<std::atomic<int>*>(arg); }, &told);
     expect(code == GOAL_SUCCESS, "starting");
-    while (told == 0) PtlxProgress();
+    PtlxWait([](void* arg) -> int { return *static_cast<std::atomic<int>*>(arg); }, &told, 0, PTL_TIME_FOREVER);
     expect(GOAL_Result(started) == GOAL_SUCCESS && sum == total && largest == size, "the results");
   }
   GOAL_Release(&started);
