@@ -1,9 +1,13 @@
 /* Nonblocking collectives, an exchange by Isend and Irecv, and one-sided access of an MPI library: overlap and what they take from the
  * application (measured.h). "blocking_barrier" is MPI_Barrier. "chain" are kChain messages between the first two ranks, each the answer to
- * the one before: who starts it can hand over its first message alone. */
+ * the one before: who starts it can hand over its first message alone. "captured" is the same chain as a graph of this project's MPI
+ * (mpi-ext.h), whose row is called chain, too. */
 #include "measured.h"
 
 #include <mpi.h>
+#if __has_include(<mpi-ext.h>)
+#include <mpi-ext.h>
+#endif
 
 static MPI_Request request, both[2];
 static int rank, ranks, count;
@@ -45,6 +49,28 @@ static void rest_of_chain(void) {
     }
 }
 static void wait_for_it(void) { MPI_Wait(&request, MPI_STATUS_IGNORE); }
+#ifdef MPIX_HAVE_GRAPHS
+static MPIX_Graph graph;
+static void start_graph(void) { MPIX_Graph_start(graph, &request); }
+static void measure_captured(const struct wanted *wanted) {
+    static const struct operation kChainAsGraph = {"chain", start_graph, wait_for_it};
+    for (int s = 0; s < wanted->num_sizes; ++s) {
+        count = (int)wanted->sizes[s];
+        in = calloc(1, wanted->sizes[s] + 64);
+        out = calloc(1, wanted->sizes[s] + 64);
+        if (!in || !out) MPI_Abort(MPI_COMM_WORLD, 1);
+        MPIX_Graph_begin(MPI_COMM_WORLD, MPI_INFO_NULL);
+        if (rank < 2) first_of_chain();
+        rest_of_chain();
+        MPIX_Graph_end(MPI_COMM_WORLD, &graph);
+        measure(&kChainAsGraph, wanted->sizes[s], wanted->ratio, wanted->seconds, rank == 0);
+        meet();
+        MPIX_Graph_free(&graph);
+        free(in);
+        free(out);
+    }
+}
+#endif
 static void blocking(void) { MPI_Barrier(MPI_COMM_WORLD); }
 static void nothing(void) {}
 
@@ -85,6 +111,9 @@ int main(int argc, char **argv) {
             free(out);
         }
     }
+#ifdef MPIX_HAVE_GRAPHS
+    if (among(wanted.operations, "captured")) measure_captured(&wanted);
+#endif
     MPI_Finalize();
     return 0;
 }
