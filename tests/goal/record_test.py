@@ -104,6 +104,10 @@ def faults(folder):
     expect("a rank that dies leaves a file that says so",
            done.returncode == 3 and "// rank 2 is cut: it ended without MPI_Finalize." in text, done.stderr, text[:500])
     expect("which is executed", run(goalrun, file).returncode == 0)
+    done = record(file, 2, program, "spawn")
+    text = file.read_text()
+    expect("processes that were spawned are left out, and said to be",
+           done.returncode == 0 and "num_ranks 2\n" in text and "// messages with processes of other jobs" in text, done.stderr, text[:500])
     done = record("/dev/full", 2, program, "messages")
     expect("a file without room", done.returncode == 1 and "/dev/full: the file cannot be written" in done.stderr, done.stderr)
     done = record(folder / "none/x.goal", 2, program, "messages")

@@ -146,14 +146,27 @@ static void one_sided(void) {
     MPI_Win_free(&win);
 }
 
+/* More processes than there are ranks, which are not recorded. */
+static void spawn(char *program, MPI_Comm parent) {
+    MPI_Comm others = parent;
+    int x = 0;
+    if (parent == MPI_COMM_NULL) MPI_Comm_spawn(program, MPI_ARGV_NULL, n + 1, MPI_INFO_NULL, 0, MPI_COMM_WORLD, &others, MPI_ERRCODES_IGNORE);
+    if (parent == MPI_COMM_NULL && me == 0) MPI_Send(&x, 1, MPI_INT, n, 0, others);
+    if (parent != MPI_COMM_NULL && me == n - 1) MPI_Recv(&x, 1, MPI_INT, 0, 0, others, MPI_STATUS_IGNORE);
+    MPI_Comm_disconnect(&others);
+}
+
 int main(int argc, char **argv) {
     const char *const what = argc > 1 ? argv[1] : "messages";
     const int threads = strcmp(what, "threads") == 0;
     int level;
+    MPI_Comm parent;
     MPI_Init_thread(&argc, &argv, threads ? MPI_THREAD_MULTIPLE : MPI_THREAD_SINGLE, &level);
     MPI_Comm_rank(MPI_COMM_WORLD, &me);
     MPI_Comm_size(MPI_COMM_WORLD, &n);
-    if (strcmp(what, "messages") == 0 || strcmp(what, "die") == 0 || threads) messages(MPI_COMM_WORLD);
+    MPI_Comm_get_parent(&parent);
+    if (parent != MPI_COMM_NULL || strcmp(what, "spawn") == 0) spawn(argv[0], parent);
+    else if (strcmp(what, "messages") == 0 || strcmp(what, "die") == 0 || threads) messages(MPI_COMM_WORLD);
     if (strcmp(what, "die") == 0 && me == n - 1) _exit(3);
     for (int i = 0; strcmp(what, "many") == 0 && i < 60000; ++i) MPI_Barrier(MPI_COMM_WORLD);
     if (strcmp(what, "persistent") == 0) persistent();
