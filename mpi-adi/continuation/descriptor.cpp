@@ -62,9 +62,8 @@ void Alarm::watch(const std::function<bool()>& is_due) {
   auto done = [&] { return state_.load(std::memory_order_acquire) == stopped || is_due(); };
   const auto look = [](void* arg) -> int { return (*static_cast<decltype(done)*>(arg))(); };
   while (state_.load(std::memory_order_acquire) != stopped) {
-    const int code = PtlxWait(look, &done, 0, device::kLongAsleep);
-    if (code == PTL_CT_NONE_REACHED) continue;
-    if (code != PTL_OK) return;
+    if (PtlxWait(look, &done, 0, PTL_TIME_FOREVER) != PTL_OK)
+      return;  // a wait that ends now and then looks for long before it sleeps again
     {
       const std::lock_guard lock(mutex_);
       if (state_.load(std::memory_order_relaxed) != waiting || !is_due()) continue;  // the program was faster

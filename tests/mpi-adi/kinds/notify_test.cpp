@@ -138,6 +138,36 @@ TEST(Notify, DerivedTypesNotifyOnceBehindTheirLastRun) {
     }
 }
 
+// A short last run is taken at once where it is alone; behind a long one it waits, for puts as for gets.
+TEST(Notify, AShortLastRunDoesNotOvertakeALongOne) {
+  constexpr int kLong = 2'000'000, kShort = 8;
+  int lengths[] = {kLong, kShort}, places[] = {0, kLong + 8};
+  MPI_Datatype two;
+  MPI_Type_indexed(2, lengths, places, MPI_BYTE, &two);
+  MPI_Type_commit(&two);
+  for (const Kind kind : kinds()) {
+    Area area(kind, kLong + 8 + kShort, 2);
+    Bytes got(kLong + kShort);
+    for (int round = 0; round < 3; ++round) {
+      const Bytes mine = message(rank(), round, kLong + kShort), theirs = message(left(), round, kLong + kShort);
+      const auto count = static_cast<int>(mine.size());
+      EXPECT_EQ(MPIX_Put_notify(mine.data(), count, MPI_BYTE, right(), area.place(right(), 0), 1, two, area.win, 0), MPI_SUCCESS);
+      EXPECT_EQ(area.wait(0, round + 1), MPI_SUCCESS);
+      EXPECT_EQ(area.seen(0, kLong), Bytes(theirs.begin(), theirs.begin() + kLong));
+      EXPECT_EQ(area.seen(kLong + 8, kShort), Bytes(theirs.begin() + kLong, theirs.end()));
+      MPI_Win_flush_all(area.win);
+      barrier();
+      EXPECT_EQ(MPIX_Get_notify(got.data(), count, MPI_BYTE, right(), area.place(right(), 0), 1, two, area.win, 1), MPI_SUCCESS);
+      EXPECT_EQ(area.wait(1, round + 1), MPI_SUCCESS);
+      std::fill(area.at, area.at + kLong + 8 + kShort, static_cast<unsigned char>(0xEE));
+      MPI_Win_flush_all(area.win);
+      EXPECT_EQ(got, mine);
+      barrier();
+    }
+  }
+  MPI_Type_free(&two);
+}
+
 // The owner may write over what a get has read once it is notified.
 TEST(Notify, GetsNotifyWhenTheirDataHaveBeenRead) {
   for (const Kind kind : kinds())
