@@ -45,14 +45,17 @@ int Alarm::open(const std::function<bool()>& is_due, const std::function<bool()>
   if (descriptor_ >= 0) return descriptor_;
   descriptor_ = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
   if (descriptor_ < 0) return -1;
+  if (pokes_.open(device::device.ni) != PTL_OK) {
+    close();
+    return -1;
+  }
   try {
     const SignalsBlocked blocked;
     device::long_waits::add_own_threads(1);
     thread_ = std::thread([this, is_due, is_of_use] { watch([&] { return is_due() || (is_of_use() && events_wait()); }); });
   } catch (const std::system_error&) {
     device::long_waits::add_own_threads(-1);
-    ::close(descriptor_);
-    descriptor_ = -1;
+    close();
   }
   return descriptor_;
 }
@@ -64,14 +67,12 @@ void Alarm::watch(const std::function<bool()>& is_due) {
   while (state_.load(std::memory_order_acquire) != stopped) {
     if (PtlxWait(look, &done, 0, PTL_TIME_FOREVER) != PTL_OK)
       return;  // a wait that ends now and then looks for long before it sleeps again
-    {
-      const std::lock_guard lock(mutex_);
-      if (state_.load(std::memory_order_relaxed) != waiting || !is_due()) continue;  // the program was faster
-      const uint64_t one = 1;
-      if (write(descriptor_, &one, sizeof one) != sizeof one) return;
-      state_.store(told, std::memory_order_relaxed);
-    }
-    state_.wait(told, std::memory_order_acquire);
+    std::unique_lock lock(mutex_);
+    if (state_.load(std::memory_order_relaxed) != waiting || !is_due()) continue;  // the program was faster
+    const uint64_t one = 1;
+    if (write(descriptor_, &one, sizeof one) != sizeof one) return;
+    state_.store(told, std::memory_order_relaxed);
+    changed_.wait(lock, [&] { return state_.load(std::memory_order_relaxed) != told; });
   }
 }
 
@@ -82,12 +83,11 @@ void Alarm::reset() {
   uint64_t count;
   if (read(descriptor_, &count, sizeof count) < 0) return;
   state_.store(waiting, std::memory_order_release);
-  state_.notify_all();
+  changed_.notify_all();
 }
 
 void Alarm::poke() const {
-  if (descriptor_ >= 0)
-    PtlPut(device::device.md_copied, 0, 0, PTL_NO_ACK_REQ, device::device.self, device::kSignalPortal, 0, 0, nullptr, 0);
+  if (pokes_.is_open()) PtlCTInc(pokes_, {1, 0});
 }
 
 void Alarm::end_thread() {
@@ -96,7 +96,7 @@ void Alarm::end_thread() {
     const std::lock_guard lock(mutex_);
     state_.store(stopped, std::memory_order_release);
   }
-  state_.notify_all();
+  changed_.notify_all();
   poke();
   thread_.join();
   device::long_waits::add_own_threads(-1);
@@ -104,6 +104,7 @@ void Alarm::end_thread() {
 
 void Alarm::close() {
   end_thread();
+  pokes_.close();
   if (descriptor_ >= 0) ::close(descriptor_);
   descriptor_ = -1;
 }
