@@ -132,6 +132,7 @@ Wait of_request(const Request& request) {
   const Attachment* const attached = request.special ? request.attached : nullptr;
   if (request.comm != nullptr && attached != nullptr)
     if (const std::string others = attached->awaited(); !others.empty()) return of_all(others, *request.comm);
+  if (const Request* const part = attached == nullptr ? nullptr : attached->part_to_come()) return of_request(*part);
   wait.known = request.comm != nullptr && (attached == nullptr || attached->is_message());
   if (!wait.known) return wait;
   const Communicator& comm = *request.comm;

@@ -85,7 +85,10 @@ void complete(const ptl_event_t& event) {
   }
   if (request.special) [[unlikely]] {
     if (debug.calls && receives) signatures::compare(request, event);
-    if (request.attached) request.attached->completed(request);
+    if (request.attached) {
+      if (receives) request.attached->heard(event.hdr_data);
+      request.attached->completed(request);
+    }
   }
   conclude(request);
 }

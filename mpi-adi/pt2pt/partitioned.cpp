@@ -1,12 +1,12 @@
 // partitioned.cpp: messages whose parts become ready one by one.
 //
-// All partitions travel as one message, which is sent when the last of them is ready, by the thread that says so. These
-// messages have a context of their own. Which send meets which receive is settled by the order of the init calls: both
-// sides number those with the same peer and tag, and the number takes the source's place in the match bits, as the receive
-// names the process anyway.
+// A message travels in pieces that its length alone decides, so that both sides know them, however each divides it. A piece leaves when
+// the partitions that it has a part of are ready, by the thread that says so of the last of them. These messages have a context of their
+// own. Which send meets which receive is settled by the order of the init calls: both sides number those with the same peer and tag, and
+// the piece's number takes the source's place in the match bits, as the receive names the process anyway.
 // Thread: any, as MPI_Init_thread permits; each partition is the business of one thread.
 // Source: MPI-5.0, 4.
-#include <cassert>
+#include <algorithm>
 #include <memory>
 #include <mutex>
 #include <vector>
@@ -19,92 +19,223 @@
 namespace portunus::mpi {
 namespace {
 
+// How a message of `bytes` travels: in pieces of equal length but for the last one, whatever the partitions of its two sides are.
+struct Pieces {
+  explicit Pieces(size_t bytes)
+      : length(std::max(kLeast, (bytes + kMost * 64 - 1) / (kMost * 64) * 64)), count(std::max<size_t>(1, (bytes + length - 1) / length)) {}
+
+  static constexpr size_t kLeast = 16384;  // bytes: shorter messages cost more than they hide
+  static constexpr size_t kMost = 64;      // pieces of a message
+
+  size_t length;
+  size_t count;
+};
+
 std::mutex numbers_mutex;
 
-// How many init calls of this kind there were before.
+// The number of the first piece; the numbers after it are those of the others. Begins again after 2048 messages.
 int next_number(Communicator& comm, int peer, int tag, bool receives) {
   std::lock_guard lock(numbers_mutex);
   int& made = comm.partitioned[{peer, tag, receives}];
   const int number = made;
-  made = (made + 1) % envelope.ranks();
+  made = (made + static_cast<int>(Pieces::kMost)) % envelope.ranks();
   return number;
 }
 
+// A message that travels in pieces: one leaves when all partitions that it has a part of are ready. Each piece is a request of its own.
 class PartitionedMessage final : public Attachment {
  public:
   PartitionedMessage(Communicator& comm, const Arguments& given, size_t bytes, int partitions, bool receives)
       : given_(given),
         type_(retain(find_type(given.datatype, given.count))),
         bytes_(bytes),
+        partition_bytes_(partitions == 0 ? 0 : bytes / static_cast<size_t>(partitions)),
         receives_(receives),
-        ready_(static_cast<size_t>(partitions)) {
-    if (given.peer != MPI_PROC_NULL)
-      bits_ = match_bits(comm.context_of(Traffic::partitions), next_number(comm, given.peer, given.tag, receives), given.tag);
+        pieces_(bytes),
+        ready_(static_cast<size_t>(partitions)),
+        missing_(pieces_.count),
+        requests_(pieces_.count) {
+    if (given.peer != MPI_PROC_NULL) number_ = next_number(comm, given.peer, given.tag, receives);
     if (!is_one_run(*type_, given.count)) scratch_ = std::make_unique<Scratch>(bytes);
   }
   ~PartitionedMessage() override { release(type_); }
 
   bool can_start() const override { return true; }
-  bool is_message() const override { return receives_; }
   bool has_memory() const { return scratch_ == nullptr || scratch_->data() != nullptr; }
   bool receives() const { return receives_; }
   int partitions() const { return static_cast<int>(ready_.size()); }
+  // Its pieces cannot be taken back together.
+  int cancel(Request& whole) override { return whole.done() ? MPI_SUCCESS : MPI_ERR_REQUEST; }
+  const char* complaint() const override { return "a partitioned message cannot be cancelled"; }
+  const Request* part_to_come() const override {
+    for (const std::atomic<Request*>& each : requests_)
+      if (const Request* part = each.load(std::memory_order_acquire)) return part;
+    return nullptr;
+  }
 
-  int start(Request& request) override {
+  int start(Request& whole) override {
     given_.function = "MPI_Start";
     for (std::atomic<bool>& each : ready_) each.store(false, std::memory_order_relaxed);
-    missing_.store(partitions(), std::memory_order_release);  // acquired by the last to be ready
-    if (given_.peer == MPI_PROC_NULL) {
-      if (receives_ || partitions() == 0) request.state.store(State::done, std::memory_order_relaxed);
+    if (given_.peer == MPI_PROC_NULL && (receives_ || partitions() == 0)) {
+      whole.state.store(State::done, std::memory_order_relaxed);
       return MPI_SUCCESS;
     }
-    if (!receives_) return partitions() == 0 ? go(request) : MPI_SUCCESS;
-    device::reachable_source(*request.comm, given_.peer);
-    signatures::expect(request, given_);
-    const int result = device::irecv(request, room(), bytes_, match_rank(*request.comm, given_.peer), {bits_, 0});
-    if (device::failures.count.load(std::memory_order_relaxed) != 0 && result == PTL_OK) device::look_again(request);
-    return started(request, result);
+    if (!receives_ && given_.peer != MPI_PROC_NULL && !device::reachable(whole.comm->job_rank(given_.peer))) {
+      whole.state.store(State::inactive, std::memory_order_relaxed);
+      return raise_lost(given_, whole.comm);
+    }
+    received_ = 0;
+    sent_bytes_ = bytes_;
+    to_come_.store(pieces_.count + 1, std::memory_order_relaxed);
+    for (size_t i = 0; i < pieces_.count; ++i)
+      missing_[i].store(receives_ ? 1 : partitions_of(i), std::memory_order_release);  // acquired by the last to be ready, and by arrived()
+    whole.source = MPI_PROC_NULL;
+    if (receives_) device::reachable_source(*whole.comm, given_.peer);
+    if (receives_ || partitions() == 0)
+      for (size_t i = 0; i < pieces_.count; ++i) begin(whole, i);
+    settle(whole, kByCall);
+    return MPI_SUCCESS;
   }
   // False: it was ready before.
   bool mark(int partition) { return !ready_[static_cast<size_t>(partition)].exchange(true, std::memory_order_relaxed); }
-  // `count` more partitions are ready.
-  int advance(Request& request, int count) {
-    const int missing = missing_.fetch_sub(count, std::memory_order_acq_rel);
-    assert(missing >= count);
-    return missing == count ? go(request) : MPI_SUCCESS;
+  // One more partition is ready: begins the pieces for which it was the last.
+  void advance(Request& whole, int partition) {
+    const auto [first, end] = pieces_of(partition);
+    for (size_t i = first; i < end; ++i)
+      if (missing_[i].fetch_sub(1, std::memory_order_acq_rel) == 1) begin(whole, i);
   }
-  void completed(Request& request) override {
-    if (!receives_) return;
-    request.match_bits = match_bits(request.comm->context, given_.peer, given_.tag);  // what a status says
-    if (scratch_)
-      unpack(layout_of(*type_, given_.count), const_cast<void*>(given_.buf), 0, static_cast<int64_t>(request.length), scratch_->data());
+  bool arrived(int partition) const {
+    const auto [first, end] = pieces_of(partition);
+    for (size_t i = first; i < end; ++i)
+      if (missing_[i].load(std::memory_order_acquire) != 0) return false;
+    return true;
   }
 
  private:
+  // One piece, on its way.
+  class Part final : public Attachment {
+   public:
+    Part(PartitionedMessage& message, Request& whole, size_t index) : message_(message), whole_(whole), index_(index) {}
+
+    bool is_message() const override { return true; }
+    void heard(ptl_hdr_data_t data) override { header_ = data; }
+    void completed(Request& part) override { message_.ended(whole_, part, index_, header_); }
+
+   private:
+    PartitionedMessage& message_;
+    Request& whole_;
+    size_t index_;
+    ptl_hdr_data_t header_ = 0;
+  };
+
+  size_t begin_of(size_t piece) const { return piece * pieces_.length; }
+  size_t length_of(size_t piece) const { return std::min(pieces_.length, bytes_ - begin_of(piece)); }
+  struct Range {
+    size_t first, end;
+  };
+  Range pieces_of(int partition) const {
+    if (partition_bytes_ == 0) return {0, 1};
+    const size_t begin = static_cast<size_t>(partition) * partition_bytes_;
+    return {begin / pieces_.length, (begin + partition_bytes_ - 1) / pieces_.length + 1};
+  }
+  int partitions_of(size_t piece) const {
+    if (partition_bytes_ == 0) return partitions();
+    return static_cast<int>((begin_of(piece) + length_of(piece) - 1) / partition_bytes_ - begin_of(piece) / partition_bytes_ + 1);
+  }
   std::byte* room() const {
     return scratch_ ? scratch_->data() : static_cast<std::byte*>(const_cast<void*>(given_.buf)) + type_->layout.offset;
   }
-  // Always with an event: another thread may sleep for this request.
-  int go(Request& request) {
-    if (given_.peer == MPI_PROC_NULL) return started(request, device::signal(request));
-    if (scratch_) pack(given_, scratch_->data(), bytes_);
-    return started(request,
-                   device::isend(request, room(), bytes_, request.comm->job_rank(given_.peer), bits_, false, signatures::of(given_)));
+  // The datatypes are compared of messages that are one piece; the header of others says how long they are.
+  bool is_compared() const { return debug.calls && bytes_ < Pieces::kLeast; }
+
+  // Sends or awaits a piece. One that cannot begin ends at once, and the request fails.
+  void begin(Request& whole, size_t piece) {
+    if (given_.peer == MPI_PROC_NULL) return settle(whole, kByCall);
+    Request* part = pool.claim(whole.comm, receives_);
+    if (part == nullptr) return fail(whole);
+    part->attached = new Part(*this, whole, piece);
+    part->special = true;
+    requests_[piece].store(part, std::memory_order_release);  // acquired by those who ask what is waited for
+    const int result = receives_ ? receive(*part, piece) : send(*part, piece);
+    if (result == PTL_OK) return device::detach(*part);
+    requests_[piece].store(nullptr, std::memory_order_release);
+    pool.release(part);
+    fail(whole);
   }
-  int started(Request& request, int result) {
-    if (result == PTL_OK) return MPI_SUCCESS;
-    request.state.store(State::inactive, std::memory_order_relaxed);
-    return raise_portals(given_.function, request.comm, result);
+  ptl_match_bits_t bits_of(const Communicator& comm, size_t piece) const {
+    return match_bits(comm.context_of(Traffic::partitions), number_ + static_cast<int>(piece), given_.tag);
+  }
+  int send(Request& part, size_t piece) {
+    std::byte* const data = room() + begin_of(piece);
+    if (scratch_)
+      pack(layout_of(*type_, given_.count), given_.buf, static_cast<int64_t>(begin_of(piece)), static_cast<int64_t>(length_of(piece)),
+           data);
+    const ptl_hdr_data_t header = is_compared() ? signatures::of(given_) : bytes_;
+    return device::isend(part, data, length_of(piece), part.comm->job_rank(given_.peer), bits_of(*part.comm, piece), false, header);
+  }
+  int receive(Request& part, size_t piece) {
+    if (is_compared()) signatures::expect(part, given_);
+    const int result = device::irecv(part, room() + begin_of(piece), length_of(piece), match_rank(*part.comm, given_.peer),
+                                     {bits_of(*part.comm, piece), 0});
+    if (device::failures.count.load(std::memory_order_relaxed) != 0 && result == PTL_OK) device::look_again(part);
+    return result;
+  }
+  // A piece is complete, has failed, or was taken back. The holder of the turn.
+  void ended(Request& whole, Request& part, size_t piece, ptl_hdr_data_t header) {
+    requests_[piece].store(nullptr, std::memory_order_release);
+    if (part.failure != PTL_NI_OK) whole.failure = part.failure;
+    if (part.failure == kOtherTypes) signatures::hand_on(part, whole);
+    if (receives_ && part.failure == PTL_NI_OK && !part.cancelled) received(whole, part, piece, header);
+    if (receives_) missing_[piece].store(0, std::memory_order_release);  // acquired by arrived()
+    settle(whole, kByEvent);
+  }
+  void received(Request& whole, const Request& part, size_t piece, ptl_hdr_data_t header) {
+    if (scratch_)
+      unpack(layout_of(*type_, given_.count), const_cast<void*>(given_.buf), static_cast<int64_t>(begin_of(piece)),
+             static_cast<int64_t>(part.length), room() + begin_of(piece));
+    received_ += part.length;
+    const size_t sent = part.requested < Pieces::kLeast && piece == 0 ? part.requested : is_compared() ? bytes_ : header;
+    if (sent == sent_bytes_) return;
+    sent_bytes_ = sent;
+    const Pieces theirs(sent);
+    if (sent < bytes_ && theirs.length != pieces_.length && theirs.count > 1) whole.failure = kOtherLength;
+    to_come_.fetch_add(1, std::memory_order_relaxed);
+    for (size_t i = theirs.count; i < pieces_.count; ++i)  // these do not come
+      if (Request* other = requests_[i].load(std::memory_order_relaxed)) device::cancel_receive(*other);
+    settle(whole, kByEvent);
+  }
+  void fail(Request& whole) {
+    whole.failure = PTL_NI_OP_VIOLATION;
+    settle(whole, kByCall);
+  }
+  // The start, or a piece, has ended. The last completes the request. A thread that sleeps for it is woken by an event, if this is none.
+  enum By : bool { kByEvent, kByCall };
+  void settle(Request& whole, By by) {
+    if (to_come_.fetch_sub(1, std::memory_order_acq_rel) != 1) return;
+    if (receives_) {  // what a status says
+      whole.match_bits = match_bits(whole.comm->context, given_.peer, given_.tag);
+      whole.length = received_;
+      whole.requested = sent_bytes_ > bytes_ ? sent_bytes_ : received_;
+    }
+    device::conclude(whole, true);
+    static Request& nobody = *new Request(nullptr, false);
+    if (by == kByCall && device::device.threaded) device::signal(nobody);
   }
 
   Arguments given_;
   Datatype* type_;
   size_t bytes_;
+  size_t partition_bytes_;
   bool receives_;
-  ptl_match_bits_t bits_ = 0;
+  Pieces pieces_;
+  int number_ = 0;                    // of the first piece, in the match bits
   std::unique_ptr<Scratch> scratch_;  // unless the data are one run
   std::vector<std::atomic<bool>> ready_;
-  std::atomic<int> missing_{0};
+  std::vector<std::atomic<int>> missing_;        // send: partitions of a piece that are not ready; receive: 0 when it has arrived
+  std::vector<std::atomic<Request*>> requests_;  // of the pieces on their way; nullptr: of none
+  std::atomic<size_t> to_come_{0};
+  size_t received_ = 0;    // written by the holder of the turn, as the next one
+  size_t sent_bytes_ = 0;  // of the whole message, as far as is known
 };
 
 // `given`: the count is that of one partition.
@@ -164,7 +295,8 @@ int ready(const char* function, MPI_Request handle, int count, At&& at) {
     if (at(i) < 0 || at(i) >= message->partitions()) return raise_partition(function, *request, at(i), *message);
   for (int i = 0; i < count; ++i)
     if (!message->mark(at(i))) return raise(function, request->comm, MPI_ERR_ARG, "the partition %d is ready already", at(i));
-  return message->advance(*request, count);
+  for (int i = 0; i < count; ++i) message->advance(*request, at(i));
+  return MPI_SUCCESS;
 }
 
 }  // namespace
@@ -222,7 +354,7 @@ extern "C" int PMPI_Parrived(MPI_Request request, int partition, int* flag) try 
   if (int error = check(kName, request, true, found, message)) return error;
   if (partition < 0 || partition >= message->partitions()) return raise_partition(kName, *found, partition, *message);
   if (flag == nullptr) return raise_null(kName, "flag");
-  *flag = device::poll_until([&] { return found->done(); });
+  *flag = device::poll_until([&] { return found->done() || message->arrived(partition); });
   return MPI_SUCCESS;
 }
 MPI_WEAK_NAME(Parrived)

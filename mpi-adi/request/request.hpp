@@ -37,6 +37,8 @@ struct Request;
 constexpr ptl_ni_fail_t kRevoked = 0x7f;
 // The same: the datatypes of what was sent are not those of the receive (pt2pt/signatures.hpp).
 constexpr ptl_ni_fail_t kOtherTypes = 0x7e;
+// The same: the two sides of a partitioned message have lengths of which the shorter one travels in other pieces.
+constexpr ptl_ni_fail_t kOtherLength = 0x7d;
 
 // The needs of a request beyond its event: buffers of its own, a way to be started again, the user's functions.
 // Thread: `completed` is called by the holder of the turn, all else by the thread that owns the request.
@@ -49,6 +51,8 @@ class Attachment {
   virtual bool has_work() const { return false; }
   // Runs functions of the user, without the turn, and ends the request if it can; answers whether it is complete.
   virtual bool poll(Request&) { return false; }
+  // The header data of the message that a receive has taken, before `completed`.
+  virtual void heard(ptl_hdr_data_t) {}
   // The operation has ended and its result is filled in, but nobody has seen it yet: may change the result.
   virtual void completed(Request&) {}
   // Runs functions of the user, which may call MPI, after `completed` has put them off: called without the turn (device::PutOff).
@@ -66,6 +70,8 @@ class Attachment {
   virtual bool is_message() const { return false; }
   // Names those who must come before it can end, as "the others in MPI_Ibcast"; empty: nobody knows.
   virtual std::string awaited() const { return ""; }
+  // One of the operation's parts that is still to come; nullptr: it has no parts, or none is.
+  virtual const Request* part_to_come() const { return nullptr; }
   // A thread that waits for the request, and holds the turn, has waited for long: may complete it. False: what may be wrong is not known
   // yet.
   virtual bool overdue(Request&) { return true; }

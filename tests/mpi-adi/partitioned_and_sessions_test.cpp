@@ -1,4 +1,5 @@
 // New in MPI-4: messages whose partitions become ready one by one, and sessions. Source: MPI-5.0, 4, 11.3.
+#include <algorithm>
 #include <cstdlib>
 #include <numeric>
 #include <string>
@@ -60,6 +61,99 @@ TEST(Partitioned, MessagesMeetInTheOrderOfTheirInitCallsAndNoOthers) {
   EXPECT_EQ(in[0], left() * 10);
   EXPECT_EQ(in[1], left() * 10 + 1);
   for (MPI_Request* each : {&sends[0], &sends[1], &receives[0], &receives[1]}) MPI_Request_free(each);
+}
+
+// Bytes of a message that travels in pieces, each rank's own.
+std::vector<int> pattern_of(int sender, int round, size_t count) {
+  std::vector<int> data(count);
+  std::iota(data.begin(), data.end(), sender * 1000000 + round * 7);
+  return data;
+}
+
+TEST(Partitioned, APartitionArrivesBeforeTheOthersAreReady) {
+  constexpr int kParts = 8, kOfOne = 1 << 14;
+  std::vector<int> in(kParts * kOfOne, -1);
+  MPI_Request requests[2];
+  std::vector<int> out(in.size());
+  MPI_Psend_init(out.data(), kParts, kOfOne, MPI_INT, right(), 11, comm, MPI_INFO_NULL, &requests[0]);
+  MPI_Precv_init(in.data(), kParts, kOfOne, MPI_INT, left(), 11, comm, MPI_INFO_NULL, &requests[1]);
+  for (int round = 0; round < 2; ++round) {
+    const std::vector<int> mine = pattern_of(rank(), round, out.size()), theirs = pattern_of(left(), round, in.size());
+    MPI_Startall(2, requests);
+    for (int each = 0; each < kParts; ++each) {
+      const int part = (each * 5 + 3) % kParts;
+      std::copy_n(mine.begin() + part * kOfOne, kOfOne, out.begin() + part * kOfOne);
+      EXPECT_EQ(MPI_Pready(part, requests[0]), MPI_SUCCESS);
+      int arrived = 0;
+      while (!arrived) ASSERT_EQ(MPI_Parrived(requests[1], part, &arrived), MPI_SUCCESS);
+      EXPECT_TRUE(std::equal(in.begin() + part * kOfOne, in.begin() + (part + 1) * kOfOne, theirs.begin() + part * kOfOne));
+      if (each + 1 < kParts) {
+        MPI_Parrived(requests[1], ((each + 1) * 5 + 3) % kParts, &arrived);
+        MPI_Barrier(comm);  // nobody says that the next is ready before all have looked
+      }
+    }
+    MPI_Waitall(2, requests, MPI_STATUSES_IGNORE);
+    EXPECT_EQ(in, theirs);
+    MPI_Barrier(comm);
+  }
+  for (MPI_Request& request : requests) MPI_Request_free(&request);
+}
+
+TEST(Partitioned, SidesMayDivideAMessageAsTheyLike) {
+  struct Case {
+    int sent, received, total;
+  };
+  for (const Case& each :
+       {Case{1, 1, 0}, Case{3, 1, 3}, Case{10000, 7, 70000}, Case{6, 10000, 60000}, Case{9, 5, 45 * 9973}, Case{64, 1, 1 << 20}}) {
+    std::vector<int> in(static_cast<size_t>(each.total), -1), out(in);
+    MPI_Request requests[2];
+    MPI_Psend_init(out.data(), each.sent, each.total / each.sent, MPI_INT, right(), 12, comm, MPI_INFO_NULL, &requests[0]);
+    MPI_Precv_init(in.data(), each.received, each.total / each.received, MPI_INT, left(), 12, comm, MPI_INFO_NULL, &requests[1]);
+    for (int round = 0; round < 3; ++round) {
+      std::fill(in.begin(), in.end(), -1);
+      const std::vector<int> mine = pattern_of(rank(), round, out.size());
+      MPI_Startall(2, requests);
+      std::copy(mine.begin(), mine.end(), out.begin());
+      for (int part = each.sent - 1; part >= 0; --part) ASSERT_EQ(MPI_Pready(part, requests[0]), MPI_SUCCESS);
+      MPI_Status statuses[2];
+      EXPECT_EQ(MPI_Waitall(2, requests, statuses), MPI_SUCCESS);
+      EXPECT_EQ(count_of(statuses[1], MPI_INT), each.total);
+      EXPECT_EQ(in, pattern_of(left(), round, in.size()));
+    }
+    for (MPI_Request& request : requests) MPI_Request_free(&request);
+  }
+}
+
+TEST(Partitioned, LengthsThatDifferAreToldAndDoNotHang) {
+  const ReturnErrors returned;
+  struct Case {
+    int sent, received, error;
+  };
+  for (const Case& each :
+       {Case{4000, 4000, MPI_SUCCESS}, Case{100, 90, MPI_ERR_TRUNCATE}, Case{90, 100, MPI_SUCCESS}, Case{50000, 200000, MPI_SUCCESS},
+        Case{10, 200000, MPI_SUCCESS}, Case{500000, 1000000, MPI_ERR_COUNT}, Case{1000000, 500000, MPI_ERR_TRUNCATE}}) {
+    std::vector<int> in(static_cast<size_t>(each.received), -1), out(static_cast<size_t>(each.sent), 3);
+    MPI_Comm apart;  // what is not received goes with it
+    MPI_Comm_dup(comm, &apart);
+    MPI_Comm_set_errhandler(apart, MPI_ERRORS_RETURN);
+    MPI_Request requests[2];
+    MPI_Psend_init(out.data(), 10, each.sent / 10, MPI_INT, right(), 13, apart, MPI_INFO_NULL, &requests[0]);
+    MPI_Precv_init(in.data(), 5, each.received / 5, MPI_INT, left(), 13, apart, MPI_INFO_NULL, &requests[1]);
+    MPI_Startall(2, requests);
+    MPI_Pready_range(0, 9, requests[0]);
+    MPI_Status status;
+    const int error = MPI_Wait(&requests[1], &status);
+    int error_class = MPI_SUCCESS;
+    MPI_Error_class(error, &error_class);
+    EXPECT_EQ(error_class, each.error) << each.sent << ", " << each.received;
+    if (each.error == MPI_SUCCESS) {
+      EXPECT_EQ(count_of(status, MPI_INT), each.sent);
+    }
+    MPI_Request_free(&requests[0]);
+    MPI_Request_free(&requests[1]);
+    MPI_Barrier(comm);
+    MPI_Comm_free(&apart);
+  }
 }
 
 TEST(Partitioned, DataOfTypesWithGapsArePackedAndUnpacked) {
