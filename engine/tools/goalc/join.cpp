@@ -71,7 +71,9 @@ class Joiner {
   void end_epochs();
   void pair_messages();
   void remark_ends();
-  uint32_t comm_of(uint32_t rank, const Record& record) { return ranks_[rank].comms[record.comm]; }
+  uint32_t comm_of(uint32_t rank, const Record& record) { return ranks_[rank].comms.at(record.comm); }
+  void check(uint32_t rank, const Record& record, std::span<const uint64_t> numbers) const;
+  bool fits(uint32_t rank, const Record& record, std::span<const uint64_t> numbers) const;
   uint32_t tag_of(uint32_t comm, uint32_t use, int32_t tag = 0);
   uint32_t tag_of(uint32_t comm, Use use) { return tag_of(comm, static_cast<uint32_t>(use)); }
 
@@ -85,6 +87,30 @@ class Joiner {
   bool crowded_ = false, foreign_ = false, threads_ = false;
   Joined joined_;
 };
+
+// Whether a collective of this communicator has the root and the numbers that it must have.
+bool fits_collective(const Record& record, std::span<const uint64_t> numbers, const CommFacts& comm) {
+  const size_t size = comm.ranks.size();
+  const auto root = static_cast<uint32_t>(record.peer);
+  switch (static_cast<record::Collective>(record.detail)) {
+    case record::Collective::bcast:
+    case record::Collective::gather:
+    case record::Collective::scatter:
+    case record::Collective::reduce: return root < size;
+    case record::Collective::gatherv:
+    case record::Collective::scatterv: return root < size && (numbers.empty() || numbers.size() == size);
+    case record::Collective::allgatherv:
+    case record::Collective::reduce_scatter: return numbers.size() == size;
+    case record::Collective::alltoallv: return numbers.size() == 2 * size;
+    case record::Collective::exchange: {
+      const size_t links = numbers.size() / 2;
+      for (size_t i = 0; i < links; ++i)
+        if (numbers[2 * i] >= size) return false;
+      return record.tag >= 0 && static_cast<size_t>(record.tag) <= links;
+    }
+    default: return static_cast<record::Collective>(record.detail) <= record::Collective::exchange;
+  }
+}
 
 Joiner::Joiner(const std::string& folder) : folder_(folder) {
   const int size = ranks_recorded(folder);
@@ -133,9 +159,48 @@ void Joiner::read(uint32_t rank) {
   for (const auto& [record, numbers] : all) {
     if (record->time_ns > header.begun_ns) joined_.took_ns = std::max(joined_.took_ns, record->time_ns - header.begun_ns);
     if (record->peer >= static_cast<int32_t>(ranks_.size())) continue;
+    check(rank, *record, numbers);
     programs_[rank].compute(record->compute_ns);
     take(rank, *record, numbers, matches);
   }
+}
+
+// Files may have been changed since: what a record refers to must be there.
+void Joiner::check(uint32_t rank, const Record& record, std::span<const uint64_t> numbers) const {
+  if (!fits(rank, record, numbers))
+    throw std::runtime_error(record::file_of(folder_, static_cast<int>(rank)) + " is damaged: record again");
+}
+
+bool Joiner::fits(uint32_t rank, const Record& record, std::span<const uint64_t> numbers) const {
+  const auto are_ranks = [&](std::span<const uint64_t> all) {
+    return std::ranges::all_of(all, [&](uint64_t one) { return one < ranks_.size(); });
+  };
+  switch (record.what) {
+    case What::communicator: return numbers.size() > 1 && are_ranks(numbers.subspan(1));
+    case What::end:
+    case What::note:
+    case What::done:
+    case What::void_request: return true;
+    case What::send:
+    case What::start_send:
+    case What::receive:
+    case What::put:
+    case What::get:
+    case What::open:
+    case What::start:
+    case What::complete:
+    case What::await:
+      if (record.peer < 0) return false;
+      break;
+    case What::post:
+    case What::flush:
+    case What::fence:
+    case What::collective: break;
+    default: return false;
+  }
+  const auto comm = ranks_[rank].comms.find(record.comm);
+  if (comm == ranks_[rank].comms.end()) return false;
+  return record.what != What::collective || fits_collective(record, numbers, comms_[comm->second]);
 }
 
 void Joiner::take(uint32_t rank, const Record& record, std::span<const uint64_t> numbers,

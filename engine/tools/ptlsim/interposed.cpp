@@ -91,9 +91,22 @@ SIMULATED void exit(int status) noexcept {
   __builtin_unreachable();
 }
 
+// Without what the rank has registered for its end.
 SIMULATED void _exit(int status) {
-  if (Rank::current) Rank::current->end(status & 0xff);
+  if (Rank::current) Rank::current->end_at_once(status & 0xff);
   real_of(_exit, "_exit")(status);
+  __builtin_unreachable();
+}
+
+SIMULATED void _Exit(int status) noexcept {
+  if (Rank::current) Rank::current->end_at_once(status & 0xff);
+  real_of(_Exit, "_Exit")(status);
+  __builtin_unreachable();
+}
+
+SIMULATED void quick_exit(int status) noexcept {
+  if (Rank::current) Rank::current->end_at_once(status & 0xff);
+  real_of(quick_exit, "quick_exit")(status);
   __builtin_unreachable();
 }
 
