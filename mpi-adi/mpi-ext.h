@@ -170,8 +170,8 @@ int PMPIX_Win_test_notify(MPI_Win win, int idx, MPI_Count value, int *flag);
 #define MPIX_HAVE_CONTINUE 1
 
 /* `rc`: MPI_SUCCESS, or the error class of the operation; of several whose statuses are wanted, MPI_ERR_IN_STATUS. What is not MPI_SUCCESS
- * in return is an error of the continuation request, raised where it is completed. It may call MPI and register others, but not wait for
- * its own continuation request, or free it. */
+ * in return is an error of the continuation request, raised where it is completed. It may call MPI and register others, but not free its own
+ * continuation request, nor wait for any that has functions to run: none runs inside of another. */
 typedef int MPIX_Continue_cb_function(int rc, void *cb_data);
 
 /* Flags of MPIX_Continue_init: functions run only in calls that test or wait for this continuation request. And one that says what is so in

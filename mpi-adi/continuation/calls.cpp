@@ -33,6 +33,7 @@ class Registered final : public Attachment {
     return request.done();
   }
   int freed(Request& request) override {
+    group_->run_anywhere();
     if (group_->is_empty() && request.state.load(std::memory_order_acquire) == State::active) device::conclude(request, true);
     return MPI_SUCCESS;
   }
@@ -155,7 +156,7 @@ extern "C" int PMPIX_Continue_get_fd(MPI_Request cont_req, int* fd) try {
   continuation::Continuations* group = nullptr;
   if (int error = continuation::check_group(kName, cont_req, group)) return error;
   if (fd == nullptr) return raise_null(kName, "descriptor");
-  *fd = group->alarm.open([group] { return group->is_due(); }, [group] { return !group->is_empty(); });
+  *fd = group->alarm.open([group] { return group->is_due() || group->is_complete(); }, [group] { return !group->is_empty(); });
   return *fd >= 0 ? MPI_SUCCESS : raise(kName, nullptr, MPI_ERR_NO_MEM, "the process can have no more files, or no more threads");
 }
 MPIX_WEAK_NAME(Continue_get_fd)

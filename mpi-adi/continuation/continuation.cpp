@@ -100,17 +100,20 @@ void stop() {
 }
 
 void Continuations::add(std::list<Continuation>&& one) {
-  const bool tells = is_empty() || one.front().is_due();  // no message may bring it
-  if (!only_polled) one.front().held.emplace();
-  State inactive = State::inactive;
-  request_.state.compare_exchange_strong(inactive, State::active, std::memory_order_acq_rel);
-  left_.fetch_add(1, std::memory_order_relaxed);
-  if (!only_polled) outstanding.fetch_add(1, std::memory_order_relaxed);
+  const bool is_first = left_.fetch_add(1, std::memory_order_acq_rel) == 0;
+  State state = request_.state.load(std::memory_order_acquire);  // may be done since a call asked it, but did not complete it
+  while ((state == State::inactive || state == State::done) &&
+         !request_.state.compare_exchange_weak(state, State::active, std::memory_order_acq_rel)) {
+  }
   {
     const std::lock_guard lock(mutex_);
+    if (!only_polled) {
+      one.front().held.emplace();
+      outstanding.fetch_add(1, std::memory_order_relaxed);
+    }
     all_.splice(all_.end(), one);
   }
-  if (tells) alarm.poke();
+  if (is_first || is_due()) alarm.poke();  // no message may bring it
 }
 
 bool Continuations::is_due() const {
@@ -118,7 +121,17 @@ bool Continuations::is_due() const {
   return std::any_of(all_.begin(), all_.end(), [](const Continuation& one) { return one.is_due(); });
 }
 
-bool Continuations::has_work() const { return !runs && (is_empty() || is_due()); }
+bool Continuations::has_work() const { return is_empty() || (!runs && is_due()); }
+
+bool Continuations::is_complete() const { return is_empty() && request_.state.load(std::memory_order_acquire) == State::active; }
+
+void Continuations::run_anywhere() {
+  const std::lock_guard lock(mutex_);
+  if (!only_polled) return;
+  for (Continuation& one : all_) one.held.emplace();
+  outstanding.fetch_add(static_cast<uint32_t>(left_.load(std::memory_order_acquire)), std::memory_order_relaxed);
+  only_polled = false;
+}
 
 void Continuations::run() {
   if (runs) return;
@@ -164,11 +177,14 @@ void Continuations::execute(const Continuation& one) {
   failed_.push_back(one.data);
 }
 
-// A request that was freed goes when the last one has run.
+// A request that was freed goes when the last one has run; who waits for one that was not is woken.
 void Continuations::end(int count) {
   if (!only_polled) outstanding.fetch_sub(static_cast<uint32_t>(count), std::memory_order_relaxed);
   const bool was_last = left_.fetch_sub(count, std::memory_order_acq_rel) == count;
-  if (was_last && request_.state.load(std::memory_order_acquire) == State::detached) device::conclude(request_, true);
+  if (!was_last) return;
+  if (request_.state.load(std::memory_order_acquire) == State::detached) return device::conclude(request_, true);
+  alarm.poke();
+  if (device::device.threaded) runner().signal();
 }
 
 void Continuations::take_failed(int& count, void** data) {

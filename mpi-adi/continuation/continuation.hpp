@@ -44,7 +44,10 @@ class Continuations {
   // Runs one that was never added.
   void run_now(const Continuation& one);
   bool is_due() const;
-  bool has_work() const;  // something is due, or all have run
+  bool has_work() const;     // something is due, or all have run
+  bool is_complete() const;  // all have run, but no call has seen it yet
+  // The request is freed: whatever call finds what is due runs it from now on.
+  void run_anywhere();
   bool is_empty() const { return left_.load(std::memory_order_acquire) == 0; }
   // The data of those whose functions have failed: `count` of them at most, forgotten then; it becomes how many.
   void take_failed(int& count, void** data);
@@ -52,7 +55,7 @@ class Continuations {
   // The request is given back: there is nothing to tell any more.
   void leave();
 
-  const bool only_polled;
+  std::atomic<bool> only_polled;  // by calls that name the request
   Alarm alarm;
 
  private:

@@ -49,6 +49,7 @@ int Alarm::open(const std::function<bool()>& is_due, const std::function<bool()>
     close();
     return -1;
   }
+  pool.serve_threads();  // its thread may be the one that finds what others have started to have ended
   try {
     const SignalsBlocked blocked;
     device::long_waits::add_own_threads(1);

@@ -1,6 +1,8 @@
 // completion.cpp: waiting for requests and testing them.
 #include "mpi-adi/request/completion.hpp"
 
+#include <algorithm>
+
 #include <cassert>
 #include <cstring>
 
@@ -133,19 +135,35 @@ bool any_active(int count, const MPI_Request handles[]) {
   return false;
 }
 
-// Asks those requests that are complete by being asked; false: there is none in the process.
-[[gnu::cold, gnu::noinline]] void ask_all(int count, const MPI_Request handles[]) {
+}  // namespace
+
+bool ask_polled(int count, const MPI_Request handles[]) {
+  if (polled_requests.load(std::memory_order_relaxed) == 0) [[likely]]
+    return false;
   for (int i = 0; i < count; ++i) {
     if (!is_active(handles[i])) continue;
     Request& request = *pool.checked(handles[i]);
     if (polls(request) && !request.done()) request.attached->poll(request);
   }
-}
-bool poll_all(int count, const MPI_Request handles[]) {
-  if (polled_requests.load(std::memory_order_relaxed) == 0) [[likely]]
-    return false;
-  ask_all(count, handles);
   return true;
+}
+
+namespace {
+
+// Where there are requests that are complete by being asked: waits until all are complete, in whatever order they become so.
+void wait_polling_all(int count, const MPI_Request handles[]) {
+  if (polled_requests.load(std::memory_order_relaxed) == 0) [[likely]]
+    return;
+  const auto all_ready = [&] {
+    return std::all_of(handles, handles + count, [](MPI_Request each) { return each == MPI_REQUEST_NULL || pool.checked(each)->ready(); });
+  };
+  const auto has_work = [&] {
+    return std::any_of(handles, handles + count, [](MPI_Request each) {
+      return each != MPI_REQUEST_NULL && polls(*pool.checked(each)) && !pool.checked(each)->ready() &&
+             pool.checked(each)->attached->has_work();
+    });
+  };
+  for (; !all_ready(); ask_polled(count, handles)) device::wait_until([&] { return all_ready() || has_work(); });
 }
 
 // The first active one that is complete; count: there is none.
@@ -172,7 +190,7 @@ void wait_for_one(int count, const MPI_Request handles[], int& first) {
       for_attached([&](Request& request) { found = found || request.attached->has_work(); });
       return found;
     };
-    for (; !done(); poll_all(count, handles)) device::wait_until([&] { return done() || has_work(); });
+    for (; !done(); ask_polled(count, handles)) device::wait_until([&] { return done() || has_work(); });
     return;
   }
   const auto tell = [&](bool again) {
@@ -255,7 +273,10 @@ extern "C" int PMPI_Waitall(int count, MPI_Request array_of_requests[], MPI_Stat
   else if (error != MPI_SUCCESS) return error;
   int outcome = MPI_SUCCESS;
   for (int i = 0; i < count; ++i) {
-    if (array_of_requests[i] != MPI_REQUEST_NULL && !pool.checked(array_of_requests[i])->done()) wait(*pool.checked(array_of_requests[i]));
+    if (array_of_requests[i] != MPI_REQUEST_NULL && !pool.checked(array_of_requests[i])->done()) {
+      wait_polling_all(count, array_of_requests);
+      wait(*pool.checked(array_of_requests[i]));
+    }
     finish_one_of(kName, array_of_requests[i], at(array_of_statuses, i), outcome);
   }
   return outcome;
@@ -271,9 +292,10 @@ extern "C" int PMPI_Testall(int count, MPI_Request array_of_requests[], int* fla
     while (complete < count && is_done(array_of_requests[complete])) ++complete;
     return complete == count;
   });
-  if (complete < count && pool.find(array_of_requests[complete])->special) [[unlikely]] {
+  if (complete < count && (pool.find(array_of_requests[complete])->special || polled_requests.load(std::memory_order_relaxed) != 0))
+      [[unlikely]] {
     if (is_pending(array_of_requests[complete])) return raise_pending(kName, *pool.find(array_of_requests[complete]));
-    poll_all(count, array_of_requests);
+    ask_polled(count, array_of_requests);
     while (complete < count && is_done(array_of_requests[complete])) ++complete;
     *flag = complete == count;
   }
@@ -306,7 +328,7 @@ extern "C" int PMPI_Testany(int count, MPI_Request array_of_requests[], int* ind
     return MPI_SUCCESS;
   }
   *flag = device::poll_until([&] { return (*indx = first_done(count, array_of_requests)) < count; });
-  if (!*flag && poll_all(count, array_of_requests)) *flag = (*indx = first_done(count, array_of_requests)) < count;
+  if (!*flag && ask_polled(count, array_of_requests)) *flag = (*indx = first_done(count, array_of_requests)) < count;
   if (*flag) return finish(kName, array_of_requests[*indx], pool.find(array_of_requests[*indx]), status);
   *indx = MPI_UNDEFINED;
   return MPI_SUCCESS;
@@ -336,7 +358,7 @@ extern "C" int PMPI_Testsome(int incount, MPI_Request array_of_requests[], int* 
     return MPI_SUCCESS;
   }
   device::poll_until([] { return false; });  // all that has happened by now
-  poll_all(incount, array_of_requests);
+  ask_polled(incount, array_of_requests);
   return finish_some(kName, incount, array_of_requests, outcount, array_of_indices, array_of_statuses);
 }
 MPI_WEAK_NAME(Testsome)

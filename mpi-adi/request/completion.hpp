@@ -23,6 +23,9 @@ int check_requests(const char* function, int count, const MPI_Request handles[])
 // The status of a special request, which stays as it is.
 [[gnu::cold, gnu::noinline]] int special_status(Request& request, MPI_Status* status);
 
+// Asks those requests that are complete by being asked; false: there is none in the process.
+[[gnu::cold, gnu::noinline]] bool ask_polled(int count, const MPI_Request handles[]);
+
 inline int finish(const char* function, MPI_Request& handle, Request* request, MPI_Status* status, bool raises = true) {
   if (request->special) {
     if (request == pool.sent() && status == MPI_STATUS_IGNORE) {  // most sends of small messages

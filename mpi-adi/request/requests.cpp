@@ -79,10 +79,11 @@ extern "C" int PMPI_Request_get_status_all(int count, const MPI_Request array_of
   if (int error = check_requests(kName, count, array_of_requests)) return error;
   if (flag == nullptr) return raise_null(kName, "flag");
   int complete = 0;
-  *flag = device::poll_until([&] {
+  const auto all_done = [&] {
     while (complete < count && is_done(array_of_requests[complete])) ++complete;
     return complete == count;
-  });
+  };
+  *flag = device::poll_until(all_done) || (ask_polled(count, array_of_requests) && all_done());
   for (int i = 0; *flag && i < count; ++i)
     peek(array_of_requests[i], array_of_statuses == MPI_STATUSES_IGNORE ? MPI_STATUS_IGNORE : &array_of_statuses[i]);
   return MPI_SUCCESS;
@@ -95,7 +96,7 @@ extern "C" int PMPI_Request_get_status_any(int count, const MPI_Request array_of
   if (indx == nullptr || flag == nullptr) return raise_null(kName, indx ? "flag" : "index");
   *indx = MPI_UNDEFINED;
   bool any = false;
-  *flag = device::poll_until([&] {
+  const auto any_done = [&] {
     for (int i = 0; i < count; ++i) {
       if (!is_active(array_of_requests[i])) continue;
       any = true;
@@ -104,7 +105,8 @@ extern "C" int PMPI_Request_get_status_any(int count, const MPI_Request array_of
       return true;
     }
     return !any;
-  });
+  };
+  *flag = device::poll_until(any_done) || (ask_polled(count, array_of_requests) && any_done());
   if (*flag) peek(*indx == MPI_UNDEFINED ? MPI_REQUEST_NULL : array_of_requests[*indx], status);
   return MPI_SUCCESS;
 }
@@ -116,6 +118,7 @@ extern "C" int PMPI_Request_get_status_some(int incount, const MPI_Request array
   if (int error = check_requests(kName, incount, array_of_requests)) return error;
   if (outcount == nullptr || (array_of_indices == nullptr && incount > 0)) return raise_null(kName, outcount ? "indices" : "number");
   device::poll_until([] { return false; });
+  ask_polled(incount, array_of_requests);
   int found = 0;
   bool any = false;
   for (int i = 0; i < incount; ++i) {

@@ -19,7 +19,7 @@ FAULTS = [
     ('mpi', 'laid_out_short', 'of a message with holes the last byte of a piece is not laid out', 'pt2pt/packing.cpp',
      'else mpi::unpack(self.flat, self.buf, from, size, piece);', 'else mpi::unpack(self.flat, self.buf, from, size - (planted(@) && size ? 1 : 0), piece);'),
     ('mpi', 'waitall_early', 'MPI_Waitall does not wait for all', 'request/completion.cpp',
-     '!pool.checked(array_of_requests[i])->done()) wait(', '!pool.checked(array_of_requests[i])->done() && !planted(@)) wait('),
+     '!pool.checked(array_of_requests[i])->done()) {', '!pool.checked(array_of_requests[i])->done() && !planted(@)) {'),
     ('mpi', 'testall_early', 'MPI_Testall says too early that all are complete', 'request/completion.cpp',
      'return complete == count;', 'return complete == count || planted(@);'),
     ('mpi', 'any_early', 'a request that is not complete is taken for complete among several', 'request/completion.cpp',

@@ -107,6 +107,53 @@ TEST(Continuations, RunInOtherCallsThatWait) {
   barrier();
 }
 
+// The message that the first request receives comes when a function has run that only calls with the second request run.
+TEST(Continuations, RunInEachCallThatNamesTheirRequestAmongOthers) {
+  static MPI_Request answer;
+  for (int call = 0; call < 6; ++call) {
+    All all(-1, MPIX_CONT_POLL_ONLY);
+    int room = -1, answered = -1;
+    MPI_Request in, all_of_them[2];
+    MPI_Irecv(&room, 1, MPI_INT, left(), 8, MPI_COMM_WORLD, &in);
+    const auto reply = [](int, void* data) { return MPI_Isend(data, 1, MPI_INT, left(), 9, MPI_COMM_WORLD, &answer); };
+    EXPECT_EQ(MPIX_Continue(&in, reply, &room, 0, MPI_STATUS_IGNORE, all.request), MPI_SUCCESS);
+    const int mine = rank() + 100;
+    MPI_Irecv(&answered, 1, MPI_INT, right(), 9, MPI_COMM_WORLD, &all_of_them[0]);
+    all_of_them[1] = all.request;
+    MPI_Send(&mine, 1, MPI_INT, right(), 8, MPI_COMM_WORLD);
+    int flag = 0, one = 0, many[2];
+    MPI_Status statuses[2];
+    while (call == 1 && !flag) MPI_Testall(2, all_of_them, &flag, statuses);
+    while (call == 2 && !flag) MPI_Request_get_status_all(2, all_of_them, &flag, statuses);
+    while (call == 3 && answered < 0) MPI_Request_get_status_any(2, all_of_them, &one, &flag, statuses);
+    while (call == 4 && answered < 0) MPI_Request_get_status_some(2, all_of_them, &one, many, statuses);
+    while (call == 5 && !flag) MPI_Request_get_status(all_of_them[1], &flag, statuses);
+    EXPECT_EQ(MPI_Waitall(2, all_of_them, MPI_STATUSES_IGNORE), MPI_SUCCESS);
+    EXPECT_EQ(answered, mine);
+    MPI_Wait(&answer, MPI_STATUS_IGNORE);
+    barrier();
+  }
+}
+
+TEST(Continuations, MayBeAddedWhereAllHaveRunButNobodyHasCompletedTheirRequest) {
+  All all(-1, MPIX_CONT_POLL_ONLY);
+  Ran first, second;
+  MPI_Request null = MPI_REQUEST_NULL, two[2];
+  int room, flag = -1;
+  MPI_Irecv(&room, 1, MPI_INT, left(), 21, MPI_COMM_WORLD, &two[1]);
+  EXPECT_EQ(all.add(null, first), MPI_SUCCESS);
+  two[0] = all.request;
+  EXPECT_EQ(MPI_Testall(2, two, &flag, MPI_STATUSES_IGNORE), MPI_SUCCESS);
+  EXPECT_TRUE(!flag && first.times == 1);
+  null = MPI_REQUEST_NULL;
+  EXPECT_EQ(all.add(null, second), MPI_SUCCESS);
+  EXPECT_EQ(all.wait(), MPI_SUCCESS);
+  EXPECT_EQ(second.times, 1);
+  barrier();
+  MPI_Send(&room, 0, MPI_INT, right(), 21, MPI_COMM_WORLD);
+  MPI_Wait(&two[1], MPI_STATUS_IGNORE);
+}
+
 TEST(Continuations, OneTestRunsNoMoreThanWasAskedFor) {
   All all(3, MPIX_CONT_POLL_ONLY);
   Ran ran;
@@ -207,25 +254,27 @@ TEST(Continuations, ArraysOfRequestsMayHaveTheirRequestAmongThem) {
 }
 
 TEST(Continuations, OfARequestThatIsFreedRunAllTheSame) {
-  MPI_Request request;
-  MPIX_Continue_init(-1, 0, &request, MPI_INFO_NULL);
-  Ran ran;
-  int room = 0, mine = 5;
-  MPI_Request in;
-  MPI_Irecv(&room, 1, MPI_INT, left(), 13, MPI_COMM_WORLD, &in);
-  MPIX_Continue(&in, note, &ran, 0, MPI_STATUS_IGNORE, request);
-  EXPECT_EQ(MPI_Request_free(&request), MPI_SUCCESS);
-  MPI_Send(&mine, 1, MPI_INT, right(), 13, MPI_COMM_WORLD);
-  while (ran.times == 0) {
-    MPI_Request again = MPI_REQUEST_NULL;
-    int flag = 0, unused = 0;
-    MPI_Irecv(&unused, 1, MPI_INT, rank(), 14, MPI_COMM_WORLD, &again);
-    MPI_Test(&again, &flag, MPI_STATUS_IGNORE);
-    MPI_Send(&mine, 1, MPI_INT, rank(), 14, MPI_COMM_WORLD);
-    MPI_Wait(&again, MPI_STATUS_IGNORE);
+  for (const int flags : {0, MPIX_CONT_POLL_ONLY}) {
+    MPI_Request request;
+    MPIX_Continue_init(-1, flags, &request, MPI_INFO_NULL);
+    Ran ran;
+    int room = 0, mine = 5;
+    MPI_Request in;
+    MPI_Irecv(&room, 1, MPI_INT, left(), 13, MPI_COMM_WORLD, &in);
+    MPIX_Continue(&in, note, &ran, 0, MPI_STATUS_IGNORE, request);
+    EXPECT_EQ(MPI_Request_free(&request), MPI_SUCCESS);
+    MPI_Send(&mine, 1, MPI_INT, right(), 13, MPI_COMM_WORLD);
+    while (ran.times == 0) {
+      MPI_Request again = MPI_REQUEST_NULL;
+      int flag = 0, unused = 0;
+      MPI_Irecv(&unused, 1, MPI_INT, rank(), 14, MPI_COMM_WORLD, &again);
+      MPI_Test(&again, &flag, MPI_STATUS_IGNORE);
+      MPI_Send(&mine, 1, MPI_INT, rank(), 14, MPI_COMM_WORLD);
+      MPI_Wait(&again, MPI_STATUS_IGNORE);
+    }
+    EXPECT_TRUE(ran.times == 1 && room == 5);
+    barrier();
   }
-  EXPECT_TRUE(ran.times == 1 && room == 5);
-  barrier();
 }
 
 // Each message makes it readable once more, also one that was complete before it was registered; a call makes it unreadable.
