@@ -150,7 +150,7 @@ bool ask_polled(int count, const MPI_Request handles[]) {
 
 namespace {
 
-// Where there are requests that are complete by being asked: waits until all are complete, in whatever order they become so.
+// Waits until all are complete, in whatever order, if there are requests that are complete by being asked.
 void wait_polling_all(int count, const MPI_Request handles[]) {
   if (polled_requests.load(std::memory_order_relaxed) == 0) [[likely]]
     return;
