@@ -229,6 +229,11 @@ int Graph::write(const char* function, const char* path) {
   std::vector<MPI_Aint> places(ranks);
   const MPI_Comm all = handle_of(comm);
   if (int error = PMPI_Allgather(&bytes, 1, MPI_COUNT, sizes.data(), 1, MPI_COUNT, all)) return error;
+  for (size_t i = 0; i < ranks; ++i) {
+    if (sizes[i] > 0) continue;
+    return raise_own(function, MPI_ERR_UNSUPPORTED_OPERATION,
+                     mine.empty() ? kNotWritten : "another rank's part has types that the text has no words for");
+  }
   for (size_t i = 0; i < ranks; ++i) places[i] = std::exchange(total, total + sizes[i]);
   std::string whole(static_cast<size_t>(total) + 1, '\0');
   if (int error = PMPI_Gatherv_c(mine.data(), bytes, MPI_BYTE, whole.data(), sizes.data(), places.data(), MPI_BYTE, 0, all)) return error;
@@ -241,11 +246,6 @@ int Graph::write(const char* function, const char* path) {
     written = file ? 1 : 0;
   }
   if (int error = PMPI_Bcast(&written, 1, MPI_INT, 0, all)) return error;
-  for (size_t i = 0; i < ranks; ++i) {
-    if (sizes[i] > 0) continue;
-    return raise_own(function, MPI_ERR_UNSUPPORTED_OPERATION,
-                     mine.empty() ? kNotWritten : "another rank's part has types that the text has no words for");
-  }
   return written ? MPI_SUCCESS : raise_own(function, MPI_ERR_IO, "rank 0 cannot write the file");
 }
 
