@@ -172,11 +172,8 @@ void Joiner::check(uint32_t rank, const Record& record, std::span<const uint64_t
 }
 
 bool Joiner::fits(uint32_t rank, const Record& record, std::span<const uint64_t> numbers) const {
-  const auto are_ranks = [&](std::span<const uint64_t> all) {
-    return std::ranges::all_of(all, [&](uint64_t one) { return one < ranks_.size(); });
-  };
   switch (record.what) {
-    case What::communicator: return numbers.size() > 1 && are_ranks(numbers.subspan(1));
+    case What::communicator: return !numbers.empty();
     case What::end:
     case What::note:
     case What::done:
@@ -247,6 +244,11 @@ void Joiner::take_message(uint32_t rank, const Record& record, const std::unorde
 
 void Joiner::take_collective(uint32_t rank, const Record& record, std::span<const uint64_t> numbers) {
   const uint32_t comm = comm_of(rank, record);
+  const auto is_foreign = [&](int one) { return one < 0 || static_cast<size_t>(one) >= ranks_.size(); };
+  if (std::ranges::any_of(comms_[comm].ranks, is_foreign)) {
+    foreign_ = true;
+    return;
+  }
   const CollectiveCall call{static_cast<record::Collective>(record.detail), static_cast<uint32_t>(record.peer), record.bytes,
                             static_cast<uint32_t>(record.tag), numbers};
   RankProgram::Vertices last = programs_[rank].collective(call, comms_[comm], tag_of(comm, Use::collective), crowded_);

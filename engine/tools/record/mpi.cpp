@@ -26,6 +26,7 @@ struct Pending {
   bool cancelled = false;
   std::unique_ptr<Persistent> persistent;
   MPI_Comm* created = nullptr;  // of MPI_Comm_idup
+  uint64_t created_hash = 0;    // of that communicator: ranks may complete such requests in different orders
 };
 
 struct Tables {
@@ -163,9 +164,11 @@ void pending(MPI_Request request, uint64_t id, Kind kind, MPI_Comm comm, uint64_
 
 void pending(MPI_Request request, uint64_t id) { pending(request, id, Kind::other, MPI_COMM_NULL); }
 
-void created_later(MPI_Request request, MPI_Comm, MPI_Comm* comm) {
+void created_later(Call& call, MPI_Request request, MPI_Comm parent, MPI_Comm* comm) {
   const auto lock = lock_tables();
-  tables().requests[request].created = comm;
+  Pending& one = tables().requests[request];
+  one.created = comm;
+  one.created_hash = next_child(call, parent);
 }
 
 namespace {
@@ -253,9 +256,9 @@ void completed(Call& call, MPI_Request request, const MPI_Status& status) {
   ended(call, What::done, one.second);
   one.id = 0;
   MPI_Comm* const created_comm = one.created;
-  const MPI_Comm parent = one.comm;
+  const uint64_t hash = one.created_hash;
   if (!one.persistent) tables().requests.erase(found);
-  if (created_comm != nullptr) created(parent, *created_comm);
+  if (created_comm != nullptr) created_as(call, *created_comm, hash);
 }
 
 void cancel(MPI_Request request) {

@@ -90,7 +90,9 @@ template <class Count, class Types>
 // ---- communicators
 void created(MPI_Comm parent, MPI_Comm comm);
 void created_by_tag(Call& call, uint64_t name, MPI_Comm comm);
-void created_later(MPI_Request request, MPI_Comm parent, MPI_Comm* comm);
+void created_later(Call& call, MPI_Request request, MPI_Comm parent, MPI_Comm* comm);
+[[nodiscard]] uint64_t next_child(Call& call, MPI_Comm parent);
+void created_as(Call& call, MPI_Comm comm, uint64_t hash);
 [[nodiscard]] uint64_t name_of(MPI_Comm parent, int tag);
 [[nodiscard]] uint64_t name_of(const char* tag);
 void forget(MPI_Comm comm);

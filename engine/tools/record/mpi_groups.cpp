@@ -204,6 +204,16 @@ void created(MPI_Comm parent, MPI_Comm comm) {
   define_child(call, comm, hash);
 }
 
+uint64_t next_child(Call& call, MPI_Comm parent) {
+  const auto lock = lock_tables();
+  return child_of(group_of(call, parent));
+}
+
+void created_as(Call& call, MPI_Comm comm, uint64_t hash) {
+  const auto lock = lock_tables();
+  define_child(call, comm, hash);
+}
+
 void created_by_tag(Call& call, uint64_t name, MPI_Comm comm) {
   const auto lock = lock_tables();
   if (comm == MPI_COMM_NULL) return;
