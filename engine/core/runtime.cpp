@@ -115,10 +115,10 @@ void Runtime::run_engine_thread() {
   pthread_setname_np(pthread_self(), "portals-engine");
   prctl(PR_SET_TIMERSLACK, 1);  // data are there when they are there, not 50 us later
   const ProgressPlan& plan = progress_.plan();
-  bool realtime = false;
   if (plan.engine_has_core) bind_thread(placement_.engine_core);
   else free_thread(launched_);  // its rank may be bound to one core, while another is idle
-  if (!plan.engine_has_core) realtime = !plan.network_open() && request_realtime();
+  // Spinning with real-time priority would take a shared core from the ranks for 0.95 s of each second.
+  const bool realtime = !plan.engine_spins && !plan.network_open() && request_realtime();
   sleeping_.set_realtime(realtime);
   published_->page().realtime.store(realtime, std::memory_order_relaxed);
   if (plan.engine_spins) progress_.run_spinning();

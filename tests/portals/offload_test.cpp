@@ -17,6 +17,12 @@ struct Offload : Portals {
   }
 };
 
+TEST_F(Offload, AnEngineThatSpinsLeavesSharedCoresToOrdinaryThreads) {
+  ptlx_engine_info_t info;
+  EXPECT_EQ(PtlxEngineInfo(&info), PTL_OK);
+  EXPECT_TRUE(std::strcmp(info.progress, "spin") != 0 || info.realtime == 0);
+}
+
 TEST_F(Offload, ATokenGoesRoundAsOftenAsArmedWithNoCallInBetween) {
   if (!engine_runs()) GTEST_SKIP() << "PTL_PROGRESS=caller has no engine thread";
   constexpr uint64_t kLaps = 20;
