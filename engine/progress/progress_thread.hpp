@@ -6,13 +6,14 @@
 
 namespace portunus {
 
-// The engine thread with a core of its own.
+// The engine thread that never sleeps: with a core of its own, or where PTL_PROGRESS=spin asks for it.
 template <class Memory>
 void BasicProgress<Memory>::run_spinning() {
   constexpr int kGrace = 32;  // pauses, about a microsecond: an application that uses the engine is left alone
   const bool offload = plan_.mode == ProgressMode::offload;
   while (!stop_.load_relaxed()) {
     const uint32_t uses = baton_.uses();
+    if (!plan_.engine_has_core) Memory::yield();  // to ranks that share it
     for (int i = 0; i < (offload ? 1 : kGrace); ++i) Memory::relax();
     if (!offload && (attention_->read() == attention_->kInside || baton_.uses() != uses)) continue;
     if (!take()) continue;
