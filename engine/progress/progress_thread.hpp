@@ -47,7 +47,7 @@ void BasicProgress<Memory>::run_parked() {
     policy.unattended();
     if (!take()) {
       // Its holder is inside a call, perhaps on this very processor.
-      if (plan_.mode == ProgressMode::offload) Memory::yield();
+      if (plan_.mode == ProgressMode::offload) sleeping_->let_others_run();
       else nap(word, Limits::kFirstTick);
       continue;
     }
@@ -105,6 +105,7 @@ void BasicProgress<Memory>::park() {
   if (longest_ns < 0 || longest_ns > Limits::kLongestSleep) longest_ns = Limits::kLongestSleep;
   leave_baton(Looks::engine);
   const bool pushed = plan_.mode == ProgressMode::offload && engine_->commands().maybe_filled();
+  if (pushed && !engine_->commands().ready()) sleeping_->let_others_run();  // one who pushes
   if (idle && !pushed && !stop_.load()) sleep_on(armed, Sleeper::engine, longest_ns, true);
   door_->disarm(Sleeper::engine, [] { return false; });
 }
