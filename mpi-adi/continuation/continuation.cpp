@@ -95,6 +95,12 @@ void Continuations::leave() {
   std::erase_if(groups(), [this](const auto& group) { return group.get() == this; });
 }
 
+void tell_watchers() {
+  const std::lock_guard lock(groups_mutex);
+  for (const std::shared_ptr<Continuations>& group : groups())
+    if (group->is_due()) group->alarm.poke();
+}
+
 void stop() {
   for (const std::shared_ptr<Continuations>& group : all_groups()) group->alarm.end_thread();
 }

@@ -53,8 +53,10 @@ int Alarm::open(const std::function<bool()>& is_due, const std::function<bool()>
   try {
     const SignalsBlocked blocked;
     device::long_waits::add_own_threads(1);
+    watchers.fetch_add(1, std::memory_order_relaxed);
     thread_ = std::thread([this, is_due, is_of_use] { watch([&] { return is_due() || (is_of_use() && events_wait()); }); });
   } catch (const std::system_error&) {
+    watchers.fetch_sub(1, std::memory_order_relaxed);
     device::long_waits::add_own_threads(-1);
     close();
   }
@@ -100,6 +102,7 @@ void Alarm::end_thread() {
   changed_.notify_all();
   poke();
   thread_.join();
+  watchers.fetch_sub(1, std::memory_order_relaxed);
   device::long_waits::add_own_threads(-1);
 }
 

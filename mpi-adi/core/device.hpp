@@ -14,6 +14,7 @@
 // Source: MPI-5.0, 3.5-3.8 and 11.6 (threads); Portals 4.3.
 #pragma once
 
+#include <atomic>
 #include <chrono>
 #include <condition_variable>
 #include <functional>
@@ -29,6 +30,12 @@
 #include "mpi-adi/request/request.hpp"
 #include "portals/portals4.h"
 #include "portals/portals4_ext.h"
+
+namespace portunus::mpi::continuation {
+// Threads that watch for what is due, so that a descriptor says so; and waking them.
+inline constinit std::atomic<uint32_t> watchers{0};
+[[gnu::cold]] void tell_watchers();
+}  // namespace portunus::mpi::continuation
 
 namespace portunus::mpi::device {
 
@@ -248,6 +255,8 @@ Taken take_some(const Done& done, ptl_time_t timeout) {
   const bool nested = std::exchange(device.completes, true);
   for (unsigned i = 0; i < taken; ++i) complete(events[i]);
   device.completes = nested;
+  if (continuation::watchers.load(std::memory_order_relaxed) != 0) [[unlikely]]
+    continuation::tell_watchers();  // they may have looked between the event's leaving the queue and its request's end
   return put_off.any() && !nested ? Taken::put_off : Taken::some;
 }
 
