@@ -28,14 +28,22 @@ class Registered final : public Attachment {
   bool has_work() const override { return group_->has_work(); }
   bool poll(Request& request) override {
     group_->run();
-    group_->alarm.reset();
-    if (group_->is_empty() && request.state.load(std::memory_order_acquire) == State::active) device::conclude(request, true);
+    if (group_->is_complete()) device::conclude(request, true);
+    group_->alarm.reset();  // last, since the end of the request is something that it tells of
     return request.done();
   }
   int freed(Request& request) override {
     group_->run_anywhere();
     if (group_->is_empty() && request.state.load(std::memory_order_acquire) == State::active) device::conclude(request, true);
     return MPI_SUCCESS;
+  }
+  void visit_parts(const std::function<void(Request&)>& visit) const override { group_->visit(visit); }
+  bool overdue(Request&) override {
+    bool all_well = true;
+    group_->visit([&](Request& part) {
+      if (part.special && part.attached && !part.attached->overdue(part)) all_well = false;
+    });
+    return all_well;
   }
   void released() override {
     group_->leave();

@@ -193,6 +193,17 @@ void Continuations::end(int count) {
   if (device::device.threaded) runner().signal();
 }
 
+void Continuations::visit(const std::function<void(Request&)>& visit) const {
+  std::vector<Request*> pending;
+  {
+    const std::lock_guard lock(mutex_);
+    for (const Continuation& one : all_)
+      for (const MPI_Request handle : one.handles)
+        if (handle != MPI_REQUEST_NULL && !pool.checked(handle)->ready()) pending.push_back(pool.checked(handle));
+  }
+  for (Request* request : pending) visit(*request);  // may wait, and so look what is due
+}
+
 void Continuations::take_failed(int& count, void** data) {
   const std::lock_guard lock(mutex_);
   count = static_cast<int>(std::min(failed_.size(), static_cast<size_t>(count)));

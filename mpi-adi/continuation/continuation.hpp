@@ -49,6 +49,8 @@ class Continuations {
   // The request is freed: whatever call finds what is due runs it from now on.
   void run_anywhere();
   bool is_empty() const { return left_.load(std::memory_order_acquire) == 0; }
+  // Calls visit(request) for each that has not ended.
+  void visit(const std::function<void(Request&)>& visit) const;
   // The data of those whose functions have failed: `count` of them at most, forgotten then; it becomes how many.
   void take_failed(int& count, void** data);
   int take_error() { return error_.exchange(MPI_SUCCESS, std::memory_order_relaxed); }

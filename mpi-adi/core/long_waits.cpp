@@ -127,12 +127,25 @@ Wait of_message(const Communicator& comm, int source, int tag) {
   return wait;
 }
 
+constexpr int kMostNamed = 4;  // parts of one operation
+
 Wait of_request(const Request& request) {
   Wait wait;
   const Attachment* const attached = request.special ? request.attached : nullptr;
   if (request.comm != nullptr && attached != nullptr)
     if (const std::string others = attached->awaited(); !others.empty()) return of_all(others, *request.comm);
-  if (const Request* const part = attached == nullptr ? nullptr : attached->part_to_come()) return of_request(*part);
+  if (attached != nullptr) {
+    Wait any;
+    int parts = 0;
+    attached->visit_parts([&](const Request& part) {
+      const Wait one = of_request(part);
+      if (parts++ < kMostNamed) return any.or_else(one);
+      any.known = any.known && one.known;
+      any.ranks.insert(any.ranks.end(), one.ranks.begin(), one.ranks.end());
+    });
+    if (parts > kMostNamed) any.what += ", or " + std::to_string(parts - kMostNamed) + " others";
+    if (parts > 0) return any;
+  }
   wait.known = request.comm != nullptr && (attached == nullptr || attached->is_message());
   if (!wait.known) return wait;
   const Communicator& comm = *request.comm;

@@ -67,10 +67,9 @@ class PartitionedMessage final : public Attachment {
   // Its pieces cannot be taken back together.
   int cancel(Request& whole) override { return whole.done() ? MPI_SUCCESS : MPI_ERR_REQUEST; }
   const char* complaint() const override { return "a partitioned message cannot be cancelled"; }
-  const Request* part_to_come() const override {
+  void visit_parts(const std::function<void(Request&)>& visit) const override {
     for (const std::atomic<Request*>& each : requests_)
-      if (const Request* part = each.load(std::memory_order_acquire)) return part;
-    return nullptr;
+      if (Request* part = each.load(std::memory_order_acquire)) visit(*part);
   }
 
   int start(Request& whole) override {

@@ -97,19 +97,45 @@ bool is_attached_to(const Request& request) { return request.special && request.
 
 bool polls(const Request& request) { return is_attached_to(request) && request.attached->polls; }
 
-void wait_polling(Request& request) {
-  while (!request.ready()) {
-    device::wait_until([&] { return request.ready() || request.attached->has_work(); });
-    if (!request.ready()) request.attached->poll(request);
-  }
+// Waits for requests of which some have more to them than an event; as long as nothing happens, looks whether they fit those of others, and
+// tells of them. Where some poll, it ends when these have work, too.
+template <class Done>
+void wait_for_several(int count, const MPI_Request handles[], bool any_polls, Done&& done) {
+  const auto for_each = [&](auto&& act) {
+    for (int i = 0; i < count; ++i)
+      if (is_active(handles[i]) && !pool.checked(handles[i])->done()) act(*pool.checked(handles[i]));
+  };
+  const auto has_work = [&] {
+    bool found = false;
+    for_each([&](Request& request) { found = found || (polls(request) && request.attached->has_work()); });
+    return found;
+  };
+  const auto overdue = [&] {
+    bool all_well = true;
+    for_each([&](Request& request) {
+      if (is_attached_to(request) && !request.attached->overdue(request)) all_well = false;
+    });
+    return all_well;
+  };
+  const auto tell = [&](bool again) {
+    device::long_waits::Wait wait;
+    for_each([&](Request& request) { wait.or_else(device::long_waits::of_request(request)); });
+    device::long_waits::tell(wait, again);
+  };
+  device::wait_patiently([&] { return done() || (any_polls && has_work()); }, overdue, tell);
 }
 
 void wait(Request& request) {
-  if (polls(request)) wait_polling(request);
-  else if (is_attached_to(request)) [[unlikely]]
-    device::wait_patiently([&] { return request.ready(); }, [&] { return request.attached->overdue(request); },
-                           [&](bool again) { device::long_waits::tell(device::long_waits::of_request(request), again); });
-  else device::wait_until([&] { return request.ready(); }, [] {}, [&] { device::long_waits::tell(request); });
+  const MPI_Request handle = handle_of(&request);
+  const auto done = [&] { return request.ready(); };
+  if (polls(request)) [[unlikely]] {
+    for (; !done(); ask_polled(1, &handle)) wait_for_several(1, &handle, true, done);
+  } else if (is_attached_to(request)) [[unlikely]] {
+    wait_for_several(1, &handle, false, done);
+  } else {
+    device::wait_until(
+        done, [] {}, [&] { device::long_waits::tell(request); });
+  }
 }
 
 MPI_Status* at(MPI_Status* statuses, int i) { return statuses == MPI_STATUSES_IGNORE ? MPI_STATUS_IGNORE : &statuses[i]; }
@@ -157,13 +183,7 @@ void wait_polling_all(int count, const MPI_Request handles[]) {
   const auto all_ready = [&] {
     return std::all_of(handles, handles + count, [](MPI_Request each) { return each == MPI_REQUEST_NULL || pool.checked(each)->ready(); });
   };
-  const auto has_work = [&] {
-    return std::any_of(handles, handles + count, [](MPI_Request each) {
-      return each != MPI_REQUEST_NULL && polls(*pool.checked(each)) && !pool.checked(each)->ready() &&
-             pool.checked(each)->attached->has_work();
-    });
-  };
-  for (; !all_ready(); ask_polled(count, handles)) device::wait_until([&] { return all_ready() || has_work(); });
+  for (; !all_ready(); ask_polled(count, handles)) wait_for_several(count, handles, true, all_ready);
 }
 
 // The first active one that is complete; count: there is none.
@@ -175,41 +195,23 @@ int first_done(int count, const MPI_Request handles[], int from = 0) {
 // Until one of them is complete, of which at least one is active. Sets `first`.
 void wait_for_one(int count, const MPI_Request handles[], int& first) {
   const auto done = [&] { return (first = first_done(count, handles)) < count; };
-  const auto for_attached = [&](auto&& act) {
-    for (int i = 0; i < count; ++i)
-      if (is_active(handles[i]) && is_attached_to(*pool.checked(handles[i]))) act(*pool.checked(handles[i]));
-  };
   bool any = false, any_polls = false;
-  for_attached([&](Request& request) {
+  for (int i = 0; i < count; ++i) {
+    if (!is_active(handles[i]) || !is_attached_to(*pool.checked(handles[i]))) continue;
     any = true;
-    any_polls = any_polls || request.attached->polls;
-  });
-  if (any_polls) {
-    const auto has_work = [&] {
-      bool found = false;
-      for_attached([&](Request& request) { found = found || request.attached->has_work(); });
-      return found;
-    };
-    for (; !done(); ask_polled(count, handles)) device::wait_until([&] { return done() || has_work(); });
-    return;
+    any_polls = any_polls || polls(*pool.checked(handles[i]));
   }
-  const auto tell = [&](bool again) {
+  const auto tell = [&] {
     device::long_waits::Wait wait;
     for (int i = 0; i < count; ++i)
       if (is_active(handles[i])) wait.or_else(device::long_waits::of_request(*pool.checked(handles[i])));
-    device::long_waits::tell(wait, again);
+    device::long_waits::tell(wait, true);
   };
   if (!any)
     return device::wait_until(
-        done, [] {}, [&] { tell(true); });
-  const auto overdue = [&] {
-    bool all_well = true;
-    for_attached([&](Request& request) {
-      if (!request.done() && !request.attached->overdue(request)) all_well = false;
-    });
-    return all_well;
-  };
-  device::wait_patiently(done, overdue, tell);
+        done, [] {}, tell);
+  if (!any_polls) return wait_for_several(count, handles, false, done);
+  for (; !done(); ask_polled(count, handles)) wait_for_several(count, handles, true, done);
 }
 
 // All of them that are complete now.

@@ -11,6 +11,7 @@
 #include <cassert>
 #include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <mutex>
 #include <string>
 
@@ -70,8 +71,8 @@ class Attachment {
   virtual bool is_message() const { return false; }
   // Names those who must come before it can end, as "the others in MPI_Ibcast"; empty: nobody knows.
   virtual std::string awaited() const { return ""; }
-  // One of the operation's parts that is still to come; nullptr: it has no parts, or none is.
-  virtual const Request* part_to_come() const { return nullptr; }
+  // Calls visit(part) for each request that is to end before this operation can; the holder of the turn.
+  virtual void visit_parts(const std::function<void(Request&)>&) const {}
   // A thread that waits for the request, and holds the turn, has waited for long: may complete it. False: what may be wrong is not known
   // yet.
   virtual bool overdue(Request&) { return true; }

@@ -1,4 +1,5 @@
 /* hangs.c HOW: programs of which some ranks wait for one another for ever, and programs that only look like that. See hangs_test.py. */
+#include <mpi-ext.h>
 #include <mpi.h>
 #include <pthread.h>
 #include <signal.h>
@@ -57,6 +58,26 @@ static void one_leaves_out_an_allreduce(void) {
 static void one_leaves_out_an_ibarrier(void) {
     if (rank == last) return;
     MPI_Ibarrier(W, &request);
+    MPI_Wait(&request, &status);
+}
+static int nothing_else(int rc, void *data) {
+    (void)rc, (void)data;
+    return MPI_SUCCESS;
+}
+static void continues_after_an_ibarrier(void) {
+    MPI_Request all;
+    if (rank == last) return;
+    MPIX_Continue_init(-1, 0, &all, MPI_INFO_NULL);
+    MPI_Ibarrier(W, &request);
+    MPIX_Continue(&request, nothing_else, NULL, 0, MPI_STATUS_IGNORE, all);
+    MPI_Wait(&all, &status);
+}
+static void partition_that_is_not_ready(void) {
+    if (rank == 1) MPI_Psend_init(large, 4, 100000, MPI_CHAR, 0, 0, W, MPI_INFO_NULL, &request);
+    else if (rank == 0) MPI_Precv_init(room, 1, 8, MPI_CHAR, 1, 0, W, MPI_INFO_NULL, &request);
+    else return;
+    if (rank == 1) return;
+    MPI_Start(&request);
     MPI_Wait(&request, &status);
 }
 static void probe_for_nothing(void) {
@@ -233,7 +254,7 @@ static const struct {
 #define KIND(name) {#name, name}
     KIND(cycle_of_receives), KIND(receive_of_oneself), KIND(wrong_tag), KIND(wrong_communicator), KIND(cycle_of_ssends),
     KIND(cycle_of_long_sends), KIND(barrier_against_receive), KIND(one_leaves_out_a_barrier), KIND(one_leaves_out_an_allreduce),
-    KIND(one_leaves_out_an_ibarrier), KIND(probe_for_nothing), KIND(waits_for_either), KIND(waits_for_all), KIND(persistent_receive),
+    KIND(one_leaves_out_an_ibarrier), KIND(continues_after_an_ibarrier), KIND(partition_that_is_not_ready), KIND(probe_for_nothing), KIND(waits_for_either), KIND(waits_for_all), KIND(persistent_receive),
     KIND(sendrecv_out_of_step), KIND(dup_by_some), KIND(wait_for_notification), KIND(two_while_another_computes), KIND(all_threads),
     KIND(late_sender), KIND(late_by_computing), KIND(other_thread_sends), KIND(waits_outside), KIND(accumulates_meanwhile), KIND(notifies_late), KIND(polls),
     KIND(stopped_for_a_while), KIND(goes_round), KIND(accepts)};

@@ -22,6 +22,8 @@ NEVER = {
     "one_leaves_out_a_barrier": ["rank 0 has been in MPI_Barrier", "rank 1 has been in MPI_Barrier", FINALIZE],
     "one_leaves_out_an_allreduce": ["rank 0 has been in MPI_Allreduce", FINALIZE],
     "one_leaves_out_an_ibarrier": ["rank 0 has been in MPI_Wait", "the others in MPI_Ibarrier on MPI_COMM_WORLD", FINALIZE],
+    "continues_after_an_ibarrier": ["rank 0 has been in MPI_Wait", "the others in MPI_Ibarrier on MPI_COMM_WORLD", FINALIZE],
+    "partition_that_is_not_ready": ["rank 0 has been in MPI_Wait", "another rank to come to the same call", FINALIZE],
     "probe_for_nothing": ["rank 0 has been in MPI_Probe", "a message from any rank with tag 3", FINALIZE],
     "waits_for_either": ["rank 0 has been in MPI_Waitany", "from rank 1 with tag 1", "or a message from rank 2 with tag 2", FINALIZE],
     "waits_for_all": ["rank 0 has been in MPI_Waitall", "from rank 2 with tag 2", FINALIZE],
