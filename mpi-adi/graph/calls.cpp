@@ -90,7 +90,7 @@ extern "C" int PMPIX_Graph_start(MPIX_Graph graph, MPI_Request* request) try {
   static constexpr char kName[] = "MPIX_Graph_start";
   Graph* found;
   if (int error = graph::check_graph(kName, graph, request, found)) return error;
-  return found->start(kName, request);
+  return found->begin_run(kName, request);
 }
 MPIX_WEAK_NAME(Graph_start)
 

@@ -122,7 +122,7 @@ int Graph::make(const char* function, Communicator& from, Recording&& recorded, 
   return raise_own(function, error, sentence.c_str());
 }
 
-int Graph::start(const char* function, MPI_Request* handle) {
+int Graph::begin_run(const char* function, MPI_Request* handle) {
   if (running()) return raise_own(function, MPI_ERR_REQUEST, "the graph runs already; complete its request first");
   if (failed_ != MPI_SUCCESS) return raise_own(function, failed_, "the graph has failed, and can only be freed");
   const MPI_Errhandler handler = origin ? origin->errhandler.load(std::memory_order_acquire) : MPI_ERRHANDLER_NULL;

@@ -33,7 +33,7 @@ class Graph final : public Attachment {
 
   // Collective: compares what the ranks have recorded, and compiles it. `refusal`: this rank's capture is void. An error class, raised.
   int make(const char* function, Communicator& origin, Recording&& recorded, const std::string& refusal);
-  int start(const char* function, MPI_Request* request);
+  int begin_run(const char* function, MPI_Request* request);
   int open(const char* function, int number);
   int passed(const char* function, int signal, int* flag);
   int write(const char* function, const char* path);
