@@ -7,6 +7,7 @@
 #include <cstdint>
 #include <span>
 
+#include "engine/host/seam.hpp"
 #include "engine/progress/futex.hpp"
 #include "engine/transport/transport.hpp"
 
@@ -14,14 +15,14 @@ namespace portunus {
 
 class BellSocket {
  public:
-  BellSocket(ProcessId self, uint32_t uid, Sleeper who);  // throws std::system_error
-  ~BellSocket();
+  PORTUNUS_SEAM BellSocket(ProcessId self, uint32_t uid, Sleeper who);  // throws std::system_error
+  PORTUNUS_SEAM ~BellSocket();
   BellSocket(const BellSocket&) = delete;
   BellSocket& operator=(const BellSocket&) = delete;
 
-  static void ring(ProcessId process, uint32_t uid, Sleeper who);
+  PORTUNUS_SEAM static void ring(ProcessId process, uint32_t uid, Sleeper who);
   // Sleeps until the bell rings, one of `fds` becomes readable or `timeout_ns` passed (negative = no limit).
-  bool wait(std::span<const int> fds, int64_t timeout_ns);  // true: it has rung
+  PORTUNUS_SEAM bool wait(std::span<const int> fds, int64_t timeout_ns);  // true: it has rung
 
  private:
   int fd_;

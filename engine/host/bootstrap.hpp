@@ -14,6 +14,8 @@
 #include <string_view>
 #include <vector>
 
+#include "engine/host/seam.hpp"
+
 namespace portunus {
 
 // The facts of the job that do not change while it runs.
@@ -45,7 +47,7 @@ class Bootstrap {
   // Joins the job that the environment describes: a PMI server's (MPICH's mpiexec, srun --mpi=pmi2), a PMIx server's (ptlrun, mpirun,
   // srun --mpi=pmix), or else a job of one, which says so on stderr if a launcher has started it among others. Throws std::runtime_error
   // with a sentence when a server is announced but cannot be joined.
-  static std::unique_ptr<Bootstrap> start();
+  PORTUNUS_SEAM static std::unique_ptr<Bootstrap> start();
 
   virtual ~Bootstrap() = default;
   Bootstrap(const Bootstrap&) = delete;

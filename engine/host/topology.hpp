@@ -4,6 +4,7 @@
 #include <vector>
 
 #include "engine/host/options.hpp"
+#include "engine/host/seam.hpp"
 
 namespace portunus {
 
@@ -16,7 +17,7 @@ struct Placement {
 // Ranks 0 .. local_size-1 of the node are given the first processors, and where `cores` asks for one each, rank i's engine thread gets
 // processor local_size + i. They are those of the cgroup to which the process is bound, and, if it is `launched`, its launcher: who is
 // bound to one processor alone by a launcher leaves the others to engines. Throws where a processor that was asked for is not there.
-Placement place_engine(int local_rank, int local_size, const EngineCores& cores, bool launched = false);
+PORTUNUS_SEAM Placement place_engine(int local_rank, int local_size, const EngineCores& cores, bool launched = false);
 
 // Lets the calling thread run wherever its process may, or, if it is `launched`, its launcher.
 void free_thread(bool launched);

@@ -12,6 +12,7 @@
 
 #include "engine/host/address.hpp"
 #include "engine/host/options.hpp"
+#include "engine/host/seam.hpp"
 #include "engine/shared/stats.hpp"
 #include "engine/transport/transport.hpp"
 
@@ -57,7 +58,7 @@ struct TransportType {
 };
 
 // In order of preference: the first that connects to a process carries its messages.
-std::span<const TransportType* const> transport_types();
+PORTUNUS_SEAM std::span<const TransportType* const> transport_types();
 
 struct OpenedTransport {
   const TransportType* type = nullptr;

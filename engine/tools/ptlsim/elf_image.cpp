@@ -154,7 +154,7 @@ std::vector<ElfImage::Part> ElfImage::constant_parts() {
   for (const ElfW(Phdr) & each : segments()) {
     if (each.p_type != PT_LOAD || each.p_flags & PF_W || each.p_offset == 0 || each.p_offset % kPage != 0) continue;
     if (names && names->d_un.d_ptr >= each.p_vaddr && names->d_un.d_ptr - each.p_vaddr < each.p_memsz) continue;
-    parts.push_back({each.p_offset, each.p_vaddr, (each.p_filesz + kPage - 1) / kPage * kPage, (each.p_flags & PF_X) != 0});
+    parts.push_back({each.p_offset, each.p_vaddr, each.p_filesz, (each.p_flags & PF_X) != 0});  // the next one may begin on its last page
   }
   return parts;
 }

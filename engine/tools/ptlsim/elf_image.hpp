@@ -39,7 +39,8 @@ class ElfImage {
     uint64_t address, size;
   };
   std::vector<Copied> take_copied();
-  // Parts that are the same in all copies, and that nobody reads before the first function is called: page by page.
+  // Parts that are the same in all copies, and that nobody reads before the first function is called. Each begins at a page, of the file
+  // and of memory.
   struct Part {
     uint64_t offset, address, size;
     bool is_code;
