@@ -35,7 +35,9 @@ struct Area {
     if (kind == Kind::dynamic) MPI_Win_detach(win, at);
     MPI_Win_free(&win);
   }
-  MPI_Aint place(int rank, size_t offset) const { return bases[static_cast<size_t>(rank)] + static_cast<MPI_Aint>(offset); }
+  MPI_Aint place(int rank, size_t offset) const {
+    return (rank < 0 ? 0 : bases[static_cast<size_t>(rank)]) + static_cast<MPI_Aint>(offset);
+  }
   int put(const void* from, size_t bytes, int target, size_t offset, int idx) const {
     const int count = static_cast<int>(bytes);
     return MPIX_Put_notify(from, count, MPI_BYTE, target, place(target, offset), count, MPI_BYTE, win, idx);
