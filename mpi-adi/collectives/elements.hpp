@@ -65,8 +65,9 @@ class Elements {
   }
   template <class F>
   void each_run(F&& f) const {
-    if (contiguous()) f(at_, bytes());
-    else each_block(layout(), at_, [&](std::byte* at, int64_t size) { f(at, static_cast<size_t>(size)); });
+    if (contiguous()) return f(at_, bytes());
+    const Layout whole = layout();
+    each_block(whole, 0, 0, whole.size, [&](int64_t place, int64_t size) { f(at_ + place, static_cast<size_t>(size)); });
   }
   // `count` elements that begin `displacement` elements further on.
   Elements part(ptrdiff_t displacement, size_t count) const {

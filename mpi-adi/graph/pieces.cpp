@@ -90,10 +90,11 @@ void add_piece(Pieces& pieces, const void* at, size_t bytes) {
 }
 
 bool pieces_of(const void* buffer, MPI_Count count, const Datatype& type, Pieces& pieces) {
-  auto* const at = static_cast<std::byte*>(const_cast<void*>(buffer));
+  const auto* const at = static_cast<const std::byte*>(buffer);
+  const Layout layout = type.dense ? Layout() : layout_of(type, count);
   if (type.dense) add_piece(pieces, at, static_cast<size_t>(count * type.size));
   else
-    each_block(layout_of(type, count), at, [&](std::byte* block, int64_t bytes) { add_piece(pieces, block, static_cast<size_t>(bytes)); });
+    each_block(layout, 0, 0, layout.size, [&](int64_t place, int64_t bytes) { add_piece(pieces, at + place, static_cast<size_t>(bytes)); });
   return pieces.size() <= kMostPieces;
 }
 

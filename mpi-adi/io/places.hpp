@@ -5,7 +5,6 @@
 // Source: MPI-5.0, 5.1, 14.1.1 (a file type's displacements do not decrease).
 #pragma once
 
-#include <algorithm>
 #include <cstdint>
 
 #include "mpi-adi/types/layout.hpp"
@@ -41,48 +40,6 @@ struct Placed {
   }
 };
 
-namespace detail {
-template <class Visit>
-void walk(const Layout& layout, int64_t base, int64_t from, int64_t bytes, Visit& visit) {
-  using Shape = Layout::Shape;
-  if (bytes <= 0) return;
-  base += layout.offset;
-  switch (layout.shape) {
-    case Shape::empty: return;
-    case Shape::run: return visit(base + from, bytes);
-    case Shape::strided:
-    case Shape::blocks: {
-      const int64_t* displacements = layout.shape == Shape::blocks ? layout.table->displacements.data() : nullptr;
-      for (int64_t i = from / layout.block, skipped = from % layout.block; bytes > 0; ++i, skipped = 0) {
-        const int64_t piece = std::min(bytes, layout.block - skipped);
-        visit(base + (displacements ? displacements[i] : i * layout.stride) + skipped, piece);
-        bytes -= piece;
-      }
-      return;
-    }
-    case Shape::repeat:
-      for (int64_t i = from / layout.block, skipped = from % layout.block; bytes > 0; ++i, skipped = 0) {
-        const int64_t piece = std::min(bytes, layout.block - skipped);
-        walk(*layout.child, base + i * layout.stride, skipped, piece, visit);
-        bytes -= piece;
-      }
-      return;
-    case Shape::runs:
-    case Shape::list: {
-      const Layout::Table& table = *layout.table;
-      auto i = static_cast<size_t>(std::upper_bound(table.ends.begin(), table.ends.end(), from) - table.ends.begin());
-      for (; bytes > 0; ++i) {
-        const int64_t skipped = from - (i > 0 ? table.ends[i - 1] : 0), piece = std::min(bytes, table.ends[i] - from);
-        if (layout.shape == Shape::runs) visit(base + table.displacements[i] + skipped, piece);
-        else walk(table.children[i], base + table.displacements[i], skipped, piece, visit);
-        from += piece;
-        bytes -= piece;
-      }
-    }
-  }
-}
-}  // namespace detail
-
 // Calls visit(place, bytes) for each run, in the order of the data; runs that touch come as one.
 template <class Visit>
 void for_each_run(const Placed& placed, Visit&& visit) {
@@ -96,7 +53,7 @@ void for_each_run(const Placed& placed, Visit&& visit) {
     at = offset;
     length = bytes;
   };
-  detail::walk(placed.layout, placed.base, placed.from, placed.bytes, join);
+  each_block(placed.layout, placed.base, placed.from, placed.bytes, join);
   if (length > 0) visit(at, length);
 }
 

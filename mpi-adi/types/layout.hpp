@@ -13,6 +13,7 @@
 // Source: MPI-5.0, 5.1; Träff, Hempel, Ritzdorf, Zimmermann 1999 (flattening on the fly).
 #pragma once
 
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <memory>
@@ -47,30 +48,45 @@ struct Layout {
   bool is_run() const { return shape == Shape::run || shape == Shape::empty; }
 };
 
-// Calls f(address, bytes) for each block of the data around `base`, in their order.
-template <class F>
-void each_block(const Layout& layout, std::byte* base, F&& f) {
+// Calls visit(place, bytes) for each block that bytes `from` .. `from + bytes` of the data lie in, in their order, `base` added to the
+// places.
+template <class Visit>
+void each_block(const Layout& layout, int64_t base, int64_t from, int64_t bytes, Visit&& visit) {
   using Shape = Layout::Shape;
-  std::byte* const at = base + layout.offset;
-  const auto count = [&](const auto& all) { return static_cast<int64_t>(all.size()); };
+  if (bytes <= 0) return;
+  base += layout.offset;
   switch (layout.shape) {
     case Shape::empty: return;
-    case Shape::run: return f(at, layout.size);
+    case Shape::run: return visit(base + from, bytes);
     case Shape::strided:
-      for (int64_t i = 0; i < layout.count; ++i) f(at + i * layout.stride, layout.block);
+    case Shape::blocks: {
+      const int64_t* displacements = layout.shape == Shape::blocks ? layout.table->displacements.data() : nullptr;
+      for (int64_t i = from / layout.block, skipped = from % layout.block; bytes > 0; ++i, skipped = 0) {
+        const int64_t piece = std::min(bytes, layout.block - skipped);
+        visit(base + (displacements ? displacements[i] : i * layout.stride) + skipped, piece);
+        bytes -= piece;
+      }
       return;
+    }
     case Shape::repeat:
-      for (int64_t i = 0; i < layout.count; ++i) each_block(*layout.child, at + i * layout.stride, f);
+      for (int64_t i = from / layout.block, skipped = from % layout.block; bytes > 0; ++i, skipped = 0) {
+        const int64_t piece = std::min(bytes, layout.block - skipped);
+        each_block(*layout.child, base + i * layout.stride, skipped, piece, visit);
+        bytes -= piece;
+      }
       return;
-    default: break;
-  }
-  const Layout::Table& table = *layout.table;
-  for (int64_t i = 0; i < count(table.displacements); ++i) {
-    const auto part = static_cast<size_t>(i);
-    std::byte* const place = at + table.displacements[part];
-    if (layout.shape == Shape::blocks) f(place, layout.block);
-    else if (layout.shape == Shape::runs) f(place, table.ends[part] - (i > 0 ? table.ends[part - 1] : 0));
-    else each_block(table.children[part], place, f);
+    case Shape::runs:
+    case Shape::list: {
+      const Layout::Table& table = *layout.table;
+      auto i = static_cast<size_t>(std::upper_bound(table.ends.begin(), table.ends.end(), from) - table.ends.begin());
+      for (; bytes > 0; ++i) {
+        const int64_t skipped = from - (i > 0 ? table.ends[i - 1] : 0), piece = std::min(bytes, table.ends[i] - from);
+        if (layout.shape == Shape::runs) visit(base + table.displacements[i] + skipped, piece);
+        else each_block(table.children[i], base + table.displacements[i], skipped, piece, visit);
+        from += piece;
+        bytes -= piece;
+      }
+    }
   }
 }
 
