@@ -46,6 +46,8 @@ int hand_out(GOAL_Team team, const GOAL_Call* call, GOAL_Started* started, F&& f
 
 extern "C" {
 
+int GOAL_Call_meets(const GOAL_Call* call) { return call && waits_for_all(*call); }
+
 int GOAL_Call_add(GOAL_Schedule schedule, const GOAL_Group* group, const GOAL_Call* call, GOAL_Span* span) {
   if (!schedule || !group || !call) return fail(GOAL_ERR_ARG, "the schedule, the group or the call is NULL");
   return guarded([&] {

@@ -69,6 +69,9 @@ typedef struct {
     const ptrdiff_t *in_places, *out_places;
 } GOAL_Call;
 
+/* Not 0: no rank ends the collective before all have begun it. */
+int GOAL_Call_meets(const GOAL_Call *call);
+
 /* Adds a collective to a schedule (goal_collectives.h), on the memory of the call, whose arrays are read now only. */
 int GOAL_Call_add(GOAL_Schedule schedule, const GOAL_Group *group, const GOAL_Call *call, GOAL_Span *span);
 

@@ -36,7 +36,8 @@ class Comparison {
     for (Node& node : recording.nodes()) {
       if (node.what == What::send) out_.resize(ranks_), out_[static_cast<size_t>(node.peer)].push_back(message_of(node));
       if (node.what == What::receive) in_.resize(ranks_), in_[static_cast<size_t>(node.peer)].push_back(&node);
-      if (node.what == What::collective) collectives_.push_back(node.collective->key), meets_ = meets_ || waits_for_all(node);
+      if (node.what == What::collective)
+        collectives_.push_back(node.collective->key), meets_ = meets_ || GOAL_Call_meets(&node.collective->call) != 0;
     }
     out_.resize(ranks_);
     in_.resize(ranks_);
@@ -46,23 +47,14 @@ class Comparison {
 
  private:
   static Message message_of(const Node& node) { return {node.count, node.tag, node.synchronous}; }
-  static bool waits_for_all(const Node& node) {
-    const GOAL_Call& call = node.collective->call;
-    switch (call.kind) {
-      case GOAL_CALL_BARRIER: return true;
-      case GOAL_CALL_ALLGATHER:
-      case GOAL_CALL_ALLTOALL: return call.bytes > 0;
-      case GOAL_CALL_ALLREDUCE: return call.count > 0;
-      default: return false;
-    }
-  }
   uint64_t hash() const {
     uint64_t hash = 14695981039346656037u;  // FNV-1a, a word at a time
     for (const Collective::Key& key : collectives_)
       for (const uint64_t word : {key.which, key.root, key.types, key.bytes}) hash = (hash ^ word) * 1099511628211u;
     return hash;
   }
-  size_t record() const { return sizeof(Header) + ranks_ * sizeof(uint32_t); }
+  // Bytes of what each rank tells: a header, and how many messages go to each rank.
+  size_t record() const { return sizeof(Header) + (ranks_ + ranks_ % 2) * sizeof(uint32_t); }
   const Header& header_of(size_t rank) const { return *reinterpret_cast<const Header*>(&told_[rank * record()]); }
   uint32_t sends(size_t from, size_t to) const {
     uint32_t number;
@@ -90,7 +82,7 @@ class Comparison {
 };
 
 int Comparison::tell(bool good) {
-  std::vector<std::byte> mine((record() + 7) / 8 * 8);
+  std::vector<std::byte> mine(record());
   const Header header{good, collectives_.size(), hash(), meets_};
   std::memcpy(mine.data(), &header, sizeof header);
   for (size_t i = 0; i < ranks_; ++i) {
