@@ -2,6 +2,7 @@
 #include "mpi-adi/request/completion.hpp"
 
 #include <algorithm>
+#include <functional>
 
 #include <cassert>
 #include <cstring>
@@ -122,7 +123,8 @@ void wait_for_several(int count, const MPI_Request handles[], bool any_polls, Do
     for_each([&](Request& request) { wait.or_else(device::long_waits::of_request(request)); });
     device::long_waits::tell(wait, again);
   };
-  device::wait_patiently([&] { return done() || (any_polls && has_work()); }, overdue, tell);
+  const auto ends = [&] { return done() || (any_polls && has_work()); };
+  device::wait_patiently(std::cref(ends), std::cref(overdue), std::cref(tell));  // copies might need memory
 }
 
 void wait(Request& request) {
