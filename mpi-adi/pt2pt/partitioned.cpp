@@ -7,6 +7,7 @@
 // Thread: any, as MPI_Init_thread permits; each partition is the business of one thread.
 // Source: MPI-5.0, 4.
 #include <algorithm>
+#include <cassert>
 #include <memory>
 #include <mutex>
 #include <vector>
@@ -100,8 +101,11 @@ class PartitionedMessage final : public Attachment {
   // One more partition is ready: begins the pieces for which it was the last.
   void advance(Request& whole, int partition) {
     const auto [first, end] = pieces_of(partition);
-    for (size_t i = first; i < end; ++i)
-      if (missing_[i].fetch_sub(1, std::memory_order_acq_rel) == 1) begin(whole, i);
+    for (size_t i = first; i < end; ++i) {
+      const int missing = missing_[i].fetch_sub(1, std::memory_order_acq_rel);
+      assert(missing >= 1);
+      if (missing == 1) begin(whole, i);
+    }
   }
   bool arrived(int partition) const {
     const auto [first, end] = pieces_of(partition);
@@ -210,7 +214,9 @@ class PartitionedMessage final : public Attachment {
   // The start, or a piece, has ended. The last completes the request. A thread that sleeps for it is woken by an event, if this is none.
   enum By : bool { kByEvent, kByCall };
   void settle(Request& whole, By by) {
-    if (to_come_.fetch_sub(1, std::memory_order_acq_rel) != 1) return;
+    const size_t to_come = to_come_.fetch_sub(1, std::memory_order_acq_rel);
+    assert(to_come >= 1);
+    if (to_come != 1) return;
     if (receives_) {  // what a status says
       whole.match_bits = match_bits(whole.comm->context, given_.peer, given_.tag);
       whole.length = received_;
