@@ -1,5 +1,6 @@
 // Notified access: whoever sees a notification sees its data, in windows of every kind, whatever the length and the datatypes, however many
 // notify one rank; and each access notifies once. Source: mpi-ext.h.
+#include <array>
 #include <functional>
 #include <numeric>
 #include <thread>
@@ -241,12 +242,14 @@ TEST(Threads, OneWaitsForANotificationBesideOthersThatReceive) {
   MPI_Query_thread(&level);
   if (level != MPI_THREAD_MULTIPLE) GTEST_SKIP();
   constexpr int kRounds = 100;
+  std::array<int, kRounds + 1> numbers;  // which the accesses read until they are flushed
+  std::iota(numbers.begin(), numbers.end(), 0);
   for (const Kind kind : kinds()) {
     Area area(kind, 8, 2);
     std::thread waits([&] {
       for (int round = 1; round <= kRounds; ++round) {
         EXPECT_EQ(area.wait(0, round), MPI_SUCCESS);
-        EXPECT_EQ(area.put(&round, sizeof round, left(), 0, 1), MPI_SUCCESS);
+        EXPECT_EQ(area.put(&numbers[static_cast<size_t>(round)], sizeof round, left(), 0, 1), MPI_SUCCESS);
       }
     });
     std::thread receives([&] {
@@ -260,7 +263,7 @@ TEST(Threads, OneWaitsForANotificationBesideOthersThatReceive) {
       }
     });
     for (int round = 1; round <= kRounds; ++round) {
-      EXPECT_EQ(area.put(&round, sizeof round, right(), 0, 0), MPI_SUCCESS);
+      EXPECT_EQ(area.put(&numbers[static_cast<size_t>(round)], sizeof round, right(), 0, 0), MPI_SUCCESS);
       EXPECT_EQ(area.wait(1, round), MPI_SUCCESS);
     }
     waits.join();
