@@ -2,10 +2,9 @@
 #include "mpi-adi/request/completion.hpp"
 
 #include <algorithm>
-#include <functional>
-
 #include <cassert>
 #include <cstring>
+#include <functional>
 
 #include "mpi-adi/core/arguments.hpp"
 #include "mpi-adi/core/init.hpp"
