@@ -272,7 +272,9 @@ void Launcher::take_signal(int number, Clock::time_point now) {
 
 // A rank that died by a signal explains more than one that noticed it and gave up.
 void Launcher::take_ends() {
-  std::vector<RankEnd> ends = ranks_->reap();
+  std::vector<RankEnd> ends = ranks_->reap([this] {
+    for (PmixServer* server : servers()) server->service();  // a rank may have left, and ended, since the last time
+  });
   std::erase_if(ends, [this](const RankEnd& end) { return end.job > 0 && spawned_.at(end.job)->abandoned; });
   const auto by_signal = [](const RankEnd& end) { return end.status() > 128; };
   const auto bad = [](const RankEnd& end) { return !end.good(); };

@@ -182,17 +182,22 @@ void Ranks::check_group(Process& process) {
   workspace_.forget_group(process.pid);
 }
 
-std::vector<RankEnd> Ranks::reap() {
-  std::vector<RankEnd> ends;
+std::vector<RankEnd> Ranks::reap(const std::function<void()>& hear) {
+  std::vector<std::pair<pid_t, int>> ended;
   int status = 0;
   for (pid_t pid; (pid = waitpid(-1, &status, WNOHANG)) > 0;) {
     for (Process& process : processes_) {
       if (process.pid != pid || !process.running) continue;
       process.running = false;
       --running_;
-      ends.push_back({process.job, process.rank, status, process.finalized});
+      ended.emplace_back(pid, status);
     }
   }
+  if (!ended.empty()) hear();
+  std::vector<RankEnd> ends;
+  for (const auto& [pid, how] : ended)
+    for (const Process& process : processes_)
+      if (process.pid == pid) ends.push_back({process.job, process.rank, how, process.finalized});
   for (Process& process : processes_) check_group(process);
   std::erase_if(processes_, [](const Process& process) { return !process.running && !process.group_left; });
   return ends;

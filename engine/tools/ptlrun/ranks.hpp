@@ -8,6 +8,7 @@
 #include <signal.h>
 #include <sys/types.h>
 
+#include <functional>
 #include <optional>
 #include <string>
 #include <vector>
@@ -61,8 +62,9 @@ class Ranks {
 
   void kill_job(int job);
 
-  // The ranks that have ended since the last call; descendants that ended are buried, too.
-  std::vector<RankEnd> reap();
+  // The ranks that have ended since the last call; descendants that ended are buried, too. Calls hear(), which takes in what they have told
+  // before, when it is known which these are.
+  std::vector<RankEnd> reap(const std::function<void()>& hear);
 
   int running() const { return running_; }
   // Calls each(job, rank, pid) for those that run.

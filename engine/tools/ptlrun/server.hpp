@@ -1,7 +1,7 @@
 // ptlrun's side of the process that serves PMIx: starts it, answers what it cannot know alone, and ends it.
 //
 // Thread: ptlrun's main thread; construct while it is the only one, because it forks.
-// Invariants: news of a rank is there before the end of that rank is: service() first, then reap.
+// Invariants: news of a rank is there before the end of that rank is: service() between waiting for ends and judging them.
 #pragma once
 
 #include <poll.h>
