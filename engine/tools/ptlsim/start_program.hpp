@@ -8,6 +8,7 @@
 #include <alloca.h>
 #include <unistd.h>
 
+#include <cstdint>
 #include <cstring>
 #include <string>
 #include <vector>
