@@ -19,10 +19,6 @@ ALIGNED = ["-falign-functions=64", "-falign-loops=64", "-falign-jumps=32"]
 TCP = {"ours": {"PTL_NODE": "0", "PTL_FABRIC_PROVIDER": "tcp"}, "MPICH": {"MPIR_CVAR_NOLOCAL": "1", "FI_PROVIDER": "tcp", "UCX_TLS": "tcp,self"},
        "Open MPI": {"OMPI_MCA_btl": "tcp,self", "OMPI_MCA_pml": "ob1"}}
 
-
-# Peers of MPI programs as Debian has them: (compiler, launcher up to the number of ranks).
-MPI_PEERS = {"MPICH": ("mpicc.mpich", ["mpiexec.mpich", "-n"]),
-             "Open MPI": ("mpicc.openmpi", ["mpirun.openmpi", "--allow-run-as-root", "--oversubscribe", "-n"])}
 OURS = "Portunus"
 
 
@@ -94,22 +90,6 @@ def build_folder(given, targets):
     if done.returncode:
         raise Refusal(f"the build in {folder} failed; see 'ninja -C {folder}'")
     return folder
-
-
-def mpi_programs(build, folder, source, *options):
-    """`source` compiled for each MPI that is here: {library: (program, launcher up to the number of ranks)}."""
-    found = {}
-    ours = (str(build / "mpi-adi/wrappers/mpicc"), [str(build / "engine/tools/ptlrun"), "-n"])
-    for name, (compiler, launch) in {OURS: ours, **MPI_PEERS}.items():
-        if not shutil.which(compiler) or not shutil.which(launch[0]):
-            print(f"{name} is left out: {compiler} or {launch[0]} is not there; install its Debian packages.", file=sys.stderr)
-            continue
-        program = folder / slug(name)
-        done = run([compiler, "-std=gnu99", "-O2", "-w", *options, str(source), "-o", str(program)])
-        if done.returncode:
-            raise Refusal(f"{source.name} does not compile with {name}: {why_failed(done)}")
-        found[name] = (str(program), launch)
-    return found
 
 
 def run(command, timeout=60, env=None):
