@@ -78,6 +78,22 @@ def write_results(file, document):
         raise Refusal(f"the results could not be written: {problem}") from problem
 
 
+def add_places(parser):
+    """The options --build and --root; see enter()."""
+    parser.add_argument("--build", metavar="DIR", help="build folder of this project (.build/release)")
+    parser.add_argument("--root", metavar="DIR", default="/", help="run in the system in DIR, which bench/peers has made, beside its "
+                        "peers; files are those below the current folder, --build those of that system")
+
+
+def enter(root):
+    """Runs this program in the system in `root` with the arguments that it has here, and ends as it ends there."""
+    if root == "/":
+        return
+    if not os.path.isdir(os.path.join(root, "portunus")):
+        raise Refusal(f"--root was given '{root}', where bench/peers has made no system; run 'bench/peers {root}'")
+    os.execv(ROOT / "bench/peers", ["bench/peers", root, f"/portunus/bench/{pathlib.Path(sys.argv[0]).name}", *sys.argv[1:], "--root", "/"])
+
+
 def build_folder(given, targets):
     """The build folder, with `targets` up to date."""
     folder = pathlib.Path(given).resolve() if given else ROOT / ".build/release"
@@ -119,6 +135,9 @@ def why_failed(done):
 
 def commit():
     """The checked-out commit, with -dirty when tracked files differ from it; "unknown" outside a checkout, and where there is no git."""
+    told = ROOT / ".build/commit"  # by bench/peers, in whose system there need be no git
+    if told.is_file():
+        return told.read_text(encoding="utf-8").strip()
     if not shutil.which("git"):
         return "unknown"
     done = run(["git", "-C", str(ROOT), "describe", "--always", "--abbrev=12", "--dirty", "--match", ""])
