@@ -94,8 +94,15 @@ def enter(root):
     os.execv(ROOT / "bench/peers", ["bench/peers", root, f"/portunus/bench/{pathlib.Path(sys.argv[0]).name}", *sys.argv[1:], "--root", "/"])
 
 
+def is_bundle():
+    """Whether this is a bundle, which has all compiled, and no compiler."""
+    return (ROOT / ".build/programs").is_dir()
+
+
 def build_folder(given, targets):
     """The build folder, with `targets` up to date."""
+    if is_bundle() and not given:
+        return ROOT / ".build/release"
     folder = pathlib.Path(given).resolve() if given else ROOT / ".build/release"
     if not (folder / "build.ninja").is_file():
         if given:

@@ -1,4 +1,6 @@
-"""The MPI programs that are measured: where their sources lie, and how they are compiled for each library."""
+"""The MPI programs that are measured: where their sources lie, how they are compiled for each library, and who has them compiled.
+
+A bundle (bench/bundle/pack.py) holds them compiled, and no compiler: there they are taken from its .build/programs."""
 
 import collections
 import shutil
@@ -20,6 +22,7 @@ SOURCES = {path.stem: path for place in ("compare_mpi", "compare_history", "comp
 # The same for all libraries.
 OPTIONS = ["-std=gnu11", "-O2", "-w", *facts.ALIGNED]
 OPTIONS_OF = {"hybrid": ["-fopenmp", "-pthread"]}
+COMPILED = facts.ROOT / ".build/programs"  # in a bundle
 
 
 def ours(build):
@@ -30,7 +33,8 @@ def libraries(build):
     """Ours, and the peers that are here."""
     found = [ours(build)]
     for peer in PEERS:
-        missing = [tool for tool in (peer.compiler, peer.launch[0]) if not shutil.which(tool)]
+        needed = peer.launch[:1] if facts.is_bundle() else [peer.compiler, peer.launch[0]]
+        missing = [tool for tool in needed if not shutil.which(tool)]
         if missing:
             print(f"{peer.name} is left out: {missing[0]} is not there; install the Debian packages {peer.packages}.", file=sys.stderr)
         else:
@@ -40,14 +44,18 @@ def libraries(build):
 
 def program_of(folder, library, name):
     """Where compile_all has it."""
-    return folder / facts.slug(library.name) / name
+    return (COMPILED if facts.is_bundle() else folder) / facts.slug(library.name) / name
 
 
 def compile_all(found, names, folder):
-    """The named programs for all these libraries, in `folder`."""
+    """The named programs for all these libraries: in `folder`, unless they came compiled."""
     for library in found:
         for name in names:
             program = program_of(folder, library, name)
+            if facts.is_bundle():
+                if not program.is_file():
+                    raise facts.Refusal(f"this bundle has no program '{name}' for {library.name}")
+                continue
             program.parent.mkdir(exist_ok=True)
             done = facts.run([library.compiler, *OPTIONS, *OPTIONS_OF.get(name, []), str(SOURCES[name]), "-o", str(program), "-lm"])
             if done.returncode:
