@@ -3,7 +3,6 @@
 
 #include <cstdio>
 #include <cstring>
-#include <numeric>
 #include <vector>
 
 #include "engine/goal/copy.hpp"
@@ -21,14 +20,6 @@ void check(int code, const char* call) {
     misuse("a collective cannot be carried out (%s); PTL_DEBUG=1 says what is wrong", call);
 }
 
-// The same of a call that waits for the PEs of a team.
-void check(int code, const char* call, const Team& team) {
-  if (code == GOAL_SUCCESS) [[likely]]
-    return;
-  if (const int pe = who_failed(&team.members); pe >= 0) misuse("a collective waits for PE %d, which has died", pe);
-  check(code, call);
-}
-
 size_t width_of(GOAL_Type type) {
   switch (type) {
     case GOAL_INT8:
@@ -44,52 +35,48 @@ size_t width_of(GOAL_Type type) {
   }
 }
 
-GOAL_Call call_of(GOAL_Call_kind kind, size_t bytes, const void* in, void* out, int root = 0) {
-  GOAL_Call call{};
-  call.kind = kind;
-  call.root = root;
-  call.bytes = bytes;
-  call.in = in;
-  call.out = out;
-  return call;
-}
-
 void copy(void* to, const void* from, size_t bytes) {
   if (bytes != 0 && to && from && to != from) copy_run(to, from, bytes);
 }
 
 }  // namespace
 
-namespace {
-
-struct Call {
-  char function[48];
-  size_t bytes;
-  Place dest;
-  int root;
-};
-
-}  // namespace
-
-void must_be_alike(const char* function, Team& team, size_t bytes, int root, const void* dest) {
-  if (!runtime.debug) return;
-  Call mine;
-  memset(&mine, 0, sizeof mine);
-  snprintf(mine.function, sizeof mine.function, "%s", function);
-  mine.bytes = bytes;
-  mine.root = root;
-  if (bytes != 0) mine.dest = locate(function, dest, bytes, runtime.my_pe);
-  Call first = mine;
-  team.collectives->share(&first, sizeof first, 0);
-  // Member by member: what lies between them is anything.
-  if (strcmp(first.function, mine.function) == 0 && first.bytes == mine.bytes && first.root == mine.root &&
-      first.dest.segment == mine.dest.segment && first.dest.offset == mine.dest.offset)
+void must_succeed(int code, const char* call, const Members& members) {
+  if (code == GOAL_SUCCESS) [[likely]]
     return;
+  if (code == GOAL_MISMATCH) misuse("the PEs of a team call different collectives, or with different sizes or roots");
+  if (const int pe = who_failed(&members); pe >= 0) misuse("a collective waits for PE %d, which has died", pe);
+  check(code, call);
+}
+
+CallFacts::CallFacts(const char* its_function, size_t its_bytes, int its_root, const void* its_dest) {
+  memset(this, 0, sizeof *this);
+  snprintf(function, sizeof function, "%s", its_function);
+  bytes = its_bytes;
+  root = its_root;
+  if (bytes != 0) dest = locate(its_function, its_dest, bytes, runtime.my_pe);
+}
+
+// Member by member: what lies between them is anything.
+bool CallFacts::operator==(const CallFacts& other) const {
+  return strcmp(function, other.function) == 0 && bytes == other.bytes && root == other.root && dest.segment == other.dest.segment &&
+         dest.offset == other.dest.offset;
+}
+
+void CallFacts::complain(const CallFacts& first, int pe) const {
   misuse(
       "%s: the PEs of the team call differently: here with %zu bytes, root %d, dest at %zu of the %s; PE %d calls %s with %zu bytes, "
       "root %d, dest at %zu of the %s",
-      function, mine.bytes, mine.root, mine.dest.offset, mine.dest.segment == kHeap ? "heap" : "globals", team.members[0], first.function,
-      first.bytes, first.root, first.dest.offset, first.dest.segment == kHeap ? "heap" : "globals");
+      function, bytes, root, dest.offset, dest.segment == kHeap ? "heap" : "globals", pe, first.function, first.bytes, first.root,
+      first.dest.offset, first.dest.segment == kHeap ? "heap" : "globals");
+}
+
+void must_be_alike(const char* function, Team& team, size_t bytes, int root, const void* dest) {
+  if (!runtime.debug) return;
+  const CallFacts mine(function, bytes, root, dest);
+  CallFacts first = mine;
+  team.collectives->share(&first, sizeof first, 0);
+  if (!(first == mine)) mine.complain(first, team.members[0]);
 }
 
 void collectives_open() {
@@ -101,7 +88,10 @@ void collectives_open() {
 
 void collectives_close() { GOAL_Finalize(); }
 
-Collectives::~Collectives() { GOAL_Team_close(&goal_); }
+Collectives::~Collectives() {
+  GOAL_Team_close(&later_);
+  GOAL_Team_close(&goal_);
+}
 
 const GOAL_Group& Collectives::group() {
   if (ranks_.empty()) {
@@ -114,18 +104,20 @@ const GOAL_Group& Collectives::group() {
   return group_;
 }
 
-GOAL_Team Collectives::goal() {
-  if (goal_) [[likely]]
-    return goal_;
-  check(GOAL_Team_open(&group(), client::kFirstTeamContext + team_.id, GOAL_TEAM_CHECKED, nullptr, nullptr, nullptr, &goal_),
-        "GOAL_Team_open", team_);
-  return goal_;
+int Collectives::open(GOAL_Team& team, unsigned first_context) {
+  if (team) [[likely]]
+    return GOAL_SUCCESS;
+  return GOAL_Team_open(&group(), first_context + team_.id, GOAL_TEAM_CHECKED, nullptr, nullptr, nullptr, &team);
+}
+
+int Collectives::start(const GOAL_Call& call, void (*ended)(void*), void* arg, GOAL_Started* started, bool later) {
+  const int code = later ? open_later() : open(goal_, client::kFirstTeamContext);
+  return code == GOAL_SUCCESS ? GOAL_Start(later ? later_ : goal_, &call, ended, arg, started) : code;
 }
 
 void Collectives::run(const GOAL_Call& call) {
-  const int code = GOAL_Call_run(goal(), &call);
-  if (code == GOAL_MISMATCH) misuse("the PEs of a team call different collectives, or with different sizes or roots");
-  check(code, "GOAL_Call_run", team_);
+  must_succeed(open(goal_, client::kFirstTeamContext), "GOAL_Team_open", team_.members);
+  must_succeed(GOAL_Call_run(goal_, &call), "GOAL_Call_run", team_.members);
 }
 
 void Collectives::barrier() { run(call_of(GOAL_CALL_BARRIER, 0, nullptr, nullptr)); }
@@ -178,8 +170,7 @@ void Collectives::collect(void* dest, const void* source, size_t bytes) {
   std::vector<size_t> sizes(static_cast<size_t>(team_.size()));
   fcollect(sizes.data(), &bytes, sizeof bytes);
   std::vector<ptrdiff_t> begins(sizes.size());
-  std::exclusive_scan(sizes.begin(), sizes.end(), begins.begin(), ptrdiff_t{0},
-                      [](ptrdiff_t sum, auto size) { return sum + static_cast<ptrdiff_t>(size); });
+  begins_of(sizes, begins);
   const auto me = static_cast<size_t>(team_.my_pe);
   if (stores(dest, static_cast<size_t>(begins.back()) + sizes.back())) {
     store_to_all(dest, static_cast<size_t>(begins[me]), source, bytes, 0);
@@ -201,11 +192,7 @@ void Collectives::alltoall(void* dest, const void* source, size_t bytes) {
 }
 
 void Collectives::combine(GOAL_Call_kind kind, void* dest, const void* source, size_t count, GOAL_Type type, GOAL_Local_op op) {
-  GOAL_Call call = call_of(kind, 0, source, dest);
-  call.type = type;
-  call.op = op;
-  call.count = count;
-  run(call);
+  run(call_of(kind, count, type, op, source, dest));
 }
 
 void Collectives::reduce(void* dest, const void* source, size_t count, GOAL_Type type, GOAL_Local_op op) {

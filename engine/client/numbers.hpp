@@ -29,6 +29,7 @@ enum PortalIndex : ptl_pt_index_t {
 // apart from what the libraries' own collectives there have.
 enum GoalContext : unsigned {
   kFirstTeamContext = 0x7000,                  // a team's number added: OpenSHMEM's collectives
+  kFirstLaterTeamContext = 0x7200,             // the same: those that begin when another has ended
   kFirstTeamsProgramContext = 0x7400,          // a team's number added: schedules of the program
   kFirstPlanContext = 0x7800,                  // a plan's number added
   kFirstCommunicatorContext = 0x8000,          // a communicator's number added: MPI's collectives

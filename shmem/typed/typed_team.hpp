@@ -38,9 +38,13 @@ inline void check_buffers(const char* function, const void* dest, size_t dest_by
   if (source_bytes != 0) locate(function, source, source_bytes, runtime.my_pe);
 }
 
-inline void broadcast_bytes(const char* function, Team& team, void* dest, const void* source, size_t bytes, int root, bool at_root) {
+inline void check_root(const char* function, const Team& team, int root) {
   if (root < 0 || root >= team.size())
     misuse("%s: there is no PE %d in the team to be the root; its PEs are 0 .. %d", function, root, team.size() - 1);
+}
+
+inline void broadcast_bytes(const char* function, Team& team, void* dest, const void* source, size_t bytes, int root, bool at_root) {
+  check_root(function, team, root);
   check_buffers(function, dest, bytes, source, bytes);
   must_be_alike(function, team, bytes, root, dest);
   team.collectives->broadcast(dest, source, bytes, root, at_root);
@@ -65,26 +69,41 @@ inline void alltoall_bytes(const char* function, Team& team, void* dest, const v
   team.collectives->alltoall(dest, source, bytes);
 }
 
-// Element k of the piece for PE i is at (i * nelems + k) * stride.
+// Element i of an array is at i * stride.
+struct Strided {
+  const char* function;
+  size_t count, element;  // elements, and bytes of each
+
+  size_t extent(ptrdiff_t stride) const {
+    return count == 0 ? 0 : bytes_of(function, bytes_of(function, count - 1, static_cast<size_t>(stride)) + 1, element);
+  }
+  void pack(std::byte* to, const void* from, ptrdiff_t stride) const {
+    for (size_t i = 0; i < count; ++i) memcpy(to + i * element, static_cast<const std::byte*>(from) + at(i, stride), element);
+  }
+  void unpack(void* to, ptrdiff_t stride, const std::byte* from) const {
+    for (size_t i = 0; i < count; ++i) memcpy(static_cast<std::byte*>(to) + at(i, stride), from + i * element, element);
+  }
+
+ private:
+  size_t at(size_t i, ptrdiff_t stride) const { return i * static_cast<size_t>(stride) * element; }
+};
+
+// Element k of the piece for PE i is element i * nelems + k.
+inline Strided strided(const char* function, const Team& team, ptrdiff_t dst, ptrdiff_t sst, size_t nelems, size_t element) {
+  if (dst < 1 || sst < 1) misuse("%s: strides of %td and %td; strides are 1 or more", function, dst, sst);
+  return {function, bytes_of(function, static_cast<size_t>(team.size()), nelems), element};
+}
+
 inline void alltoalls_elements(const char* function, Team& team, void* dest, const void* source, ptrdiff_t dst, ptrdiff_t sst,
                                size_t nelems, size_t element) {
-  if (dst < 1 || sst < 1) misuse("%s: strides of %td and %td; strides are 1 or more", function, dst, sst);
-  const size_t count = bytes_of(function, static_cast<size_t>(team.size()), nelems);
+  const Strided all = strided(function, team, dst, sst, nelems, element);
   must_be_alike(function, team, nelems * element, 0, dest);
-  if (count == 0) return team.collectives->alltoall(dest, source, 0);
-  const auto extent = [&](ptrdiff_t stride) {
-    return bytes_of(function, bytes_of(function, count - 1, static_cast<size_t>(stride)) + 1, element);
-  };
-  check_buffers(function, dest, extent(dst), source, extent(sst));
-  std::vector<std::byte> packed(2 * count * element);
-  std::byte* const out = packed.data();
-  std::byte* const in = out + count * element;
-  const auto each = [&](ptrdiff_t stride, auto&& move) {
-    for (size_t i = 0; i < count; ++i) move(i * element, i * static_cast<size_t>(stride) * element);
-  };
-  each(sst, [&](size_t at, size_t from) { memcpy(out + at, static_cast<const std::byte*>(source) + from, element); });
-  team.collectives->alltoall(in, out, nelems * element);
-  each(dst, [&](size_t at, size_t to) { memcpy(static_cast<std::byte*>(dest) + to, in + at, element); });
+  check_buffers(function, dest, all.extent(dst), source, all.extent(sst));
+  std::vector<std::byte> packed(2 * all.count * element);
+  std::byte* const in = packed.data() + all.count * element;
+  all.pack(packed.data(), source, sst);
+  team.collectives->alltoall(in, packed.data(), nelems * element);
+  all.unpack(dest, dst, in);
 }
 
 template <class T>
