@@ -16,6 +16,7 @@
 #include "shmem/memory/huge_pages.hpp"
 #include "shmem/memory/shared.hpp"
 #include "shmem/memory/symmetric_size.hpp"
+#include "shmem/nonblocking/request.hpp"
 #include "shmem/sync.hpp"
 
 namespace portunus::shmem {
@@ -109,6 +110,7 @@ Session::Session(int thread_level)
 
 // A PE that has left the barrier may still owe acknowledgements to others; after the fence nobody waits for any.
 Session::~Session() {
+  Requests::instance().drain("shmem_finalize", nullptr);
   barrier_all();
   quiet(default_channel);
   teams_close();

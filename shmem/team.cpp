@@ -13,6 +13,7 @@
 #include "shmem/context.hpp"
 #include "shmem/define.hpp"
 #include "shmem/memory/shared.hpp"
+#include "shmem/nonblocking/request.hpp"
 #include "shmem/rma.hpp"
 #include "shmem/sync.hpp"
 
@@ -250,6 +251,7 @@ SHMEMI_DEFINE(void, team_destroy, (shmem_team_t team)) try {
   Team* it = team_of(team);
   if (!it) return;
   if (it->id == kWorldId || it->id == kSharedId) misuse("shmem_team_destroy: SHMEM_TEAM_WORLD and SHMEM_TEAM_SHARED cannot be destroyed");
+  Requests::instance().drain("shmem_team_destroy", it);
   destroy_contexts(*it, false);
   {
     const std::lock_guard lock(fixed_teams.world->guard);

@@ -1,7 +1,124 @@
-/* shmemx.h: calls beyond the specification, named shmemx_. There are none so far; portable programs may include it. */
+/* shmemx.h: calls beyond the specification, named shmemx_: collectives on teams that are started, and waited for later.
+ *
+ * A collective of shmem.h with _nb behind its name and a request as its last argument is started by the call, and goes on while the program
+ * computes. The engines of the PEs carry it out, whether or not any PE calls again:
+ *
+ *     shmemx_req_t sum;
+ *     shmemx_double_sum_reduce_nb(SHMEM_TEAM_WORLD, total, mine, n, &sum);
+ *     compute();
+ *     shmemx_req_wait(&sum);   // total is there, mine may be written again
+ *
+ * Typed, generic (C11, C++) and mem forms, as shmem.h has them: broadcast, collect, fcollect, alltoall, alltoalls, and_reduce .. prod_reduce,
+ * sum_inscan, sum_exscan; shmemx_sum_reduce_nb(team, dest, source, nreduce, &request) is the generic form of the example. Arguments are those
+ * of the blocking call, with its rules: all PEs of the team call the same collectives in the same order, nonblocking and blocking ones alike,
+ * by one thread at a time per team; dest is ready on all PEs when any calls. From the call until the request is complete, source and dest
+ * belong to the collective: dest is not touched, source not written. Any number may be under way, of one team and of several, and may be
+ * waited for in any order.
+ *
+ * A collective that names memory that is not symmetric, a root that does not exist, or another size than on other PEs ends the job with a
+ * sentence, as the blocking one does; the differences between PEs are found by shmemx_req_test and shmemx_req_wait. So does the death of a PE
+ * of the team: the call that waits for it ends the job. All calls return 0 or one of the codes below; with SHMEM_DEBUG a sentence on
+ * stderr says why. C99 and C++.
+ */
 #ifndef SHMEMX_H
 #define SHMEMX_H
 
 #include "shmem.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+#pragma GCC visibility push(default)
+
+#define SHMEMX_ERR_ARG (-1)    /* the team is SHMEM_TEAM_INVALID, there is no such request, or a place for an answer is NULL */
+#define SHMEMX_ERR_MEMORY (-2) /* there is no memory; nothing was started, and the call may be made again */
+
+/* A collective that was started: an opaque handle, which shmemx_req_wait, shmemx_req_test or shmemx_req_free ends. */
+typedef struct shmemxi_req *shmemx_req_t;
+#define SHMEMX_REQ_INVALID ((shmemx_req_t)0) /* what the request is when it was not started, or has ended */
+
+/* Waits until the collective is complete on this PE, stepping the engine meanwhile, and sets *request to SHMEMX_REQ_INVALID. Of that it
+ * returns 0 at once. By one thread at a time per request; SHMEMX_ERR_ARG. */
+int shmemx_req_wait(shmemx_req_t *request);
+int pshmemx_req_wait(shmemx_req_t *request);
+/* *complete is 1 when the collective is complete on this PE; then *request is set to SHMEMX_REQ_INVALID, of which it is 1, too. Else 0, and
+ * the engine has made a step. By one thread at a time per request; SHMEMX_ERR_ARG. */
+int shmemx_req_test(shmemx_req_t *request, int *complete);
+int pshmemx_req_test(shmemx_req_t *request, int *complete);
+/* Gives the handle up, and sets it to SHMEMX_REQ_INVALID; the collective goes on. shmem_team_destroy and the last shmem_finalize wait for
+ * all that are under way, whether their requests were freed or not: only behind these is it known to be complete. SHMEMX_ERR_ARG. */
+int shmemx_req_free(shmemx_req_t *request);
+int pshmemx_req_free(shmemx_req_t *request);
+
+/* Complete when all PEs of the team have called it, and the puts and atomics of the default context are complete that they had issued
+ * before: the call itself waits for those to PEs of other nodes, as shmem_quiet does, and for nothing else. SHMEMX_ERR_ARG,
+ * SHMEMX_ERR_MEMORY. */
+int shmemx_barrier_nb(shmem_team_t team, shmemx_req_t *request);
+int pshmemx_barrier_nb(shmem_team_t team, shmemx_req_t *request);
+/* The same without the quiet: stores alone are complete, as with shmem_team_sync. */
+int shmemx_sync_nb(shmem_team_t team, shmemx_req_t *request);
+int pshmemx_sync_nb(shmem_team_t team, shmemx_req_t *request);
+
+/* The collectives on bytes. Of collect, whose sizes each PE alone knows, the sizes travel by themselves; the data follow when any thread of
+ * this PE is in a call that waits, or tests, after that. alltoalls copies its elements together in the call, and apart in that which
+ * finds it complete. SHMEMX_ERR_ARG, SHMEMX_ERR_MEMORY. */
+int shmemx_broadcastmem_nb(shmem_team_t team, void *dest, const void *source, size_t nelems, int PE_root, shmemx_req_t *request);
+int pshmemx_broadcastmem_nb(shmem_team_t team, void *dest, const void *source, size_t nelems, int PE_root, shmemx_req_t *request);
+int shmemx_collectmem_nb(shmem_team_t team, void *dest, const void *source, size_t nelems, shmemx_req_t *request);
+int pshmemx_collectmem_nb(shmem_team_t team, void *dest, const void *source, size_t nelems, shmemx_req_t *request);
+int shmemx_fcollectmem_nb(shmem_team_t team, void *dest, const void *source, size_t nelems, shmemx_req_t *request);
+int pshmemx_fcollectmem_nb(shmem_team_t team, void *dest, const void *source, size_t nelems, shmemx_req_t *request);
+int shmemx_alltoallmem_nb(shmem_team_t team, void *dest, const void *source, size_t nelems, shmemx_req_t *request);
+int pshmemx_alltoallmem_nb(shmem_team_t team, void *dest, const void *source, size_t nelems, shmemx_req_t *request);
+int shmemx_alltoallsmem_nb(shmem_team_t team, void *dest, const void *source, ptrdiff_t dst, ptrdiff_t sst, size_t nelems,
+                           shmemx_req_t *request);
+int pshmemx_alltoallsmem_nb(shmem_team_t team, void *dest, const void *source, ptrdiff_t dst, ptrdiff_t sst, size_t nelems,
+                            shmemx_req_t *request);
+
+/* The typed collectives: shmemx_TYPENAME_NAME_nb for each shmem_TYPENAME_NAME of shmem_typed_team.h. */
+#define SHMEMI_UNWRAP(...) __VA_ARGS__
+#define SHMEMI_EACH(LIST) LIST
+#define SHMEMI_TYPED(R, N, op, params, args)                                     \
+    R shmemx_##N##_##op##_nb(SHMEMI_UNWRAP params, shmemx_req_t *request);       \
+    R pshmemx_##N##_##op##_nb(SHMEMI_UNWRAP params, shmemx_req_t *request);
+#include "shmem_typed_team.h"
+#undef SHMEMI_EACH
+#undef SHMEMI_UNWRAP
+
+#pragma GCC visibility pop
+#ifdef __cplusplus
+}
+#endif
+
+/* The generic ones. */
+#if defined(__cplusplus)
+#define SHMEMI_UNWRAP(...) __VA_ARGS__
+#define SHMEMI_EACH(LIST) LIST##_DISTINCT
+#define SHMEMI_TYPED(R, N, op, params, args)                                     \
+    inline R shmemx_##op##_nb(SHMEMI_UNWRAP params, shmemx_req_t *request) {     \
+        return shmemx_##N##_##op##_nb(SHMEMI_UNWRAP args, request);              \
+    }
+#include "shmem_typed_team.h"
+#undef SHMEMI_EACH
+#undef SHMEMI_UNWRAP
+#elif defined(__STDC_VERSION__) && __STDC_VERSION__ >= 201112L
+#define SHMEMXI_CASE(N, T, op) T *: shmemx_##N##op, const T *: shmemx_##N##op,
+#define SHMEMXI_SELECT(TYPES, op, team, dest, ...)                                                       \
+    _Generic((dest), TYPES(SHMEMXI_CASE, op) default: shmemi_no_such_type)(team, dest, __VA_ARGS__)
+#define shmemx_broadcast_nb(...) SHMEMXI_SELECT(SHMEMI_RMA_DISTINCT, _broadcast_nb, __VA_ARGS__)
+#define shmemx_collect_nb(...) SHMEMXI_SELECT(SHMEMI_RMA_DISTINCT, _collect_nb, __VA_ARGS__)
+#define shmemx_fcollect_nb(...) SHMEMXI_SELECT(SHMEMI_RMA_DISTINCT, _fcollect_nb, __VA_ARGS__)
+#define shmemx_alltoall_nb(...) SHMEMXI_SELECT(SHMEMI_RMA_DISTINCT, _alltoall_nb, __VA_ARGS__)
+#define shmemx_alltoalls_nb(...) SHMEMXI_SELECT(SHMEMI_RMA_DISTINCT, _alltoalls_nb, __VA_ARGS__)
+#define shmemx_and_reduce_nb(...) SHMEMXI_SELECT(SHMEMI_REDUCE_BITWISE_DISTINCT, _and_reduce_nb, __VA_ARGS__)
+#define shmemx_or_reduce_nb(...) SHMEMXI_SELECT(SHMEMI_REDUCE_BITWISE_DISTINCT, _or_reduce_nb, __VA_ARGS__)
+#define shmemx_xor_reduce_nb(...) SHMEMXI_SELECT(SHMEMI_REDUCE_BITWISE_DISTINCT, _xor_reduce_nb, __VA_ARGS__)
+#define shmemx_max_reduce_nb(...) SHMEMXI_SELECT(SHMEMI_RMA_DISTINCT, _max_reduce_nb, __VA_ARGS__)
+#define shmemx_min_reduce_nb(...) SHMEMXI_SELECT(SHMEMI_RMA_DISTINCT, _min_reduce_nb, __VA_ARGS__)
+#define shmemx_sum_reduce_nb(...) SHMEMXI_SELECT(SHMEMI_REDUCE_SUM_DISTINCT, _sum_reduce_nb, __VA_ARGS__)
+#define shmemx_prod_reduce_nb(...) SHMEMXI_SELECT(SHMEMI_REDUCE_SUM_DISTINCT, _prod_reduce_nb, __VA_ARGS__)
+#define shmemx_sum_inscan_nb(...) SHMEMXI_SELECT(SHMEMI_REDUCE_SUM_DISTINCT, _sum_inscan_nb, __VA_ARGS__)
+#define shmemx_sum_exscan_nb(...) SHMEMXI_SELECT(SHMEMI_REDUCE_SUM_DISTINCT, _sum_exscan_nb, __VA_ARGS__)
+#endif
 
 #endif

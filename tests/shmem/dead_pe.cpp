@@ -1,5 +1,5 @@
 // dead_pe.cpp: PE 2 of three is killed, and the others do what the argument names. dead_pe_test.py looks at how the job ends.
-#include <shmem.h>
+#include <shmemx.h>
 #include <signal.h>
 
 #include <cstdint>
@@ -19,6 +19,9 @@ static int teammates(shmem_team_t team, shmem_ctx_t context, int me) {
     if (shmem_team_sync(team) != 0 || shmem_int_g(&word, 1 - me) != round) return 3;
     numbers[0] = me + 1;
     if (shmem_int_sum_reduce(team, results + 16, numbers, 1) != 0 || results[16] != 3) return 4;
+    shmem_team_sync(team);
+    shmemx_req_t sum;
+    if (shmemx_int_sum_reduce_nb(team, results + 16, numbers, 1, &sum) != 0 || shmemx_req_wait(&sum) != 0 || results[16] != 3) return 5;
     shmem_team_sync(team);
   }
   return 0;
@@ -57,6 +60,15 @@ int main(int argc, char** argv) {
   while (is("broadcast")) shmem_broadcastmem(SHMEM_TEAM_WORLD, results, numbers, 16, kDead);
   while (is("collect")) shmem_int_collect(SHMEM_TEAM_WORLD, results, numbers, 4);
   while (is("alltoall")) shmem_int_alltoall(SHMEM_TEAM_WORLD, results, numbers, 4);
+  if (strncmp(argc == 2 ? argv[1] : "", "started-", 8) == 0) {
+    shmemx_req_t request = SHMEMX_REQ_INVALID;
+    for (int complete = 0; is("started-test"); complete = 0)
+      for (shmemx_int_sum_reduce_nb(SHMEM_TEAM_WORLD, results, numbers, 4, &request); !complete;) shmemx_req_test(&request, &complete);
+    while (is("started-long")) shmemx_int_alltoall_nb(SHMEM_TEAM_WORLD, results, numbers, 20, &request), shmemx_req_wait(&request);
+    while (is("started-collect")) shmemx_int_collect_nb(SHMEM_TEAM_WORLD, results, numbers, 4, &request), shmemx_req_wait(&request);
+    if (is("started-barrier")) shmemx_barrier_nb(SHMEM_TEAM_WORLD, &request), shmemx_req_wait(&request);
+    if (is("started-freed")) shmemx_sync_nb(SHMEM_TEAM_WORLD, &request), shmemx_req_free(&request), shmem_finalize();
+  }
   if (is("wait")) shmem_int_wait_until(&word, SHMEM_CMP_EQ, 5);
   if (is("signal-wait")) shmem_signal_wait_until(&signal_word, SHMEM_CMP_EQ, 5);
   if (is("lock")) {

@@ -10,8 +10,10 @@ WAYS = {"node": {"PTL_NODE": "1"}, "tcp": {"PTL_NODE": "0", "PTL_FABRIC_PROVIDER
 CALLS = {"put": "shmem_int_p", "get": "shmem_int_g", "atomic": "shmem_int_atomic_inc", "fetch": "shmem_int_atomic_fetch_inc",
          "long-put": "", "nbi": "", "signal": "", "barrier": "a barrier", "sync": "a barrier", "reduce": "a collective", "broadcast": "a collective",
          "collect": "a collective", "alltoall": "a collective", "wait": "shmem_int_wait_until", "signal-wait": "shmem_signal_wait_until",
-         "lock": "", "malloc": "a barrier", "split": "", "finalize": "a barrier"}
-NETWORK = ["put", "long-put", "get", "atomic", "fetch", "nbi", "signal", "barrier", "reduce", "wait", "lock", "finalize"]
+         "lock": "", "malloc": "a barrier", "split": "", "finalize": "a barrier",
+         "started-test": "", "started-long": "", "started-collect": "", "started-barrier": "", "started-freed": ""}
+NETWORK = ["put", "long-put", "get", "atomic", "fetch", "nbi", "signal", "barrier", "reduce", "wait", "lock", "finalize", "started-test", "started-long", "started-collect",
+           "started-barrier", "started-freed"]
 clean = {name: value for name, value in os.environ.items() if not name.startswith(("SHMEM_", "SMA_"))}
 clean["SHMEM_SYMMETRIC_SIZE"] = "1m"
 failed = 0

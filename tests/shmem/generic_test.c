@@ -1,7 +1,7 @@
 /* generic_test.c: the C11 type-generic calls, with and without a context, each on its type.
  * Source: OpenSHMEM 1.6, "C11 Generic Selection".
  */
-#include <shmem.h>
+#include <shmemx.h>
 #include <stdio.h>
 
 static int failures = 0;
@@ -156,6 +156,14 @@ static void check_the_others(void) {
     CHECK(shmem_sum_reduce(SHMEM_TEAM_WORLD, sum, z, 1) == 0 && sum[0] == n * (n - 1) / 2);
     CHECK(shmem_broadcast(SHMEM_TEAM_WORLD, words, box, 1, 0) == 0);
     CHECK(shmem_max_reduce(SHMEM_TEAM_WORLD, box, words, 1) == 0);
+    shmem_barrier_all();
+    shmemx_req_t request[4];
+    CHECK(shmemx_sum_reduce_nb(SHMEM_TEAM_WORLD, sum, z, 1, &request[0]) == 0);
+    CHECK(shmemx_xor_reduce_nb(SHMEM_TEAM_WORLD, &signal, &signal, 1, &request[1]) == 0);
+    CHECK(shmemx_alltoalls_nb(SHMEM_TEAM_WORLD, words, (const long *)box, 1, 1, 1, &request[2]) == 0);
+    CHECK(shmemx_sum_exscan_nb(SHMEM_TEAM_WORLD, &half, &half, 1, &request[3]) == 0);
+    for (int i = 0; i < 4; ++i) CHECK(shmemx_req_wait(&request[i]) == 0 && request[i] == SHMEMX_REQ_INVALID);
+    CHECK(sum[0] == n * (n - 1) / 2 && half == 0);
     shmem_barrier_all();
     words[0] = 5;
     shmem_barrier_all();

@@ -1,5 +1,5 @@
 // misuse.cpp: breaks one rule, named by its argument. misuse_test.py looks at how the job ends.
-#include <shmem.h>
+#include <shmemx.h>
 
 #include <cstdint>
 #include <cstdio>
@@ -44,6 +44,15 @@ int main(int argc, char** argv) {
   }
   if (is("memory-collect")) shmem_int_collect(SHMEM_TEAM_WORLD, numbers, numbers + 8, static_cast<size_t>(1 + me));
   if (is("memory-active-set") && me == 0) shmem_barrier(0, 0, 1, reinterpret_cast<long*>(words));
+  if (is("memory-start")) {
+    shmemx_req_t request;
+    while (shmemx_int_sum_reduce_nb(SHMEM_TEAM_WORLD, numbers, numbers + 4, 3, &request) == 0) shmemx_req_wait(&request);
+    portunus::allocation_probe::refuse = false;
+    // Nothing was started, so the call may be made again.
+    numbers[4] = me + 1;
+    if (shmemx_int_sum_reduce_nb(SHMEM_TEAM_WORLD, numbers, numbers + 4, 1, &request) != 0 || shmemx_req_wait(&request) != 0) return 6;
+    return numbers[0] == n * (n + 1) / 2 ? (shmem_finalize(), 0) : 7;
+  }
   portunus::allocation_probe::refuse = false;
   if (is("reduce-differs")) shmem_int_sum_reduce(SHMEM_TEAM_WORLD, numbers, numbers + 4, static_cast<size_t>(1 + me));
   if (is("root-differs")) shmem_broadcastmem(SHMEM_TEAM_WORLD, numbers, numbers + 4, 4, me);
@@ -51,6 +60,34 @@ int main(int argc, char** argv) {
   if (is("calls-differ")) {
     if (me == 0) shmem_int_max_reduce(SHMEM_TEAM_WORLD, numbers, numbers + 4, 2);
     else shmem_int_min_reduce(SHMEM_TEAM_WORLD, numbers, numbers + 4, 2);
+  }
+  if (argc == 2 && strncmp(argv[1], "nb-", 3) == 0) {
+    shmemx_req_t request = SHMEMX_REQ_INVALID;
+    if (is("nb-reduce-differs")) shmemx_int_sum_reduce_nb(SHMEM_TEAM_WORLD, numbers, numbers + 4, static_cast<size_t>(1 + me), &request);
+    if (is("nb-root-differs")) shmemx_broadcastmem_nb(SHMEM_TEAM_WORLD, numbers, numbers + 4, 4, me, &request);
+    if (is("nb-collect-differs")) {
+      if (me == 0) shmemx_collectmem_nb(SHMEM_TEAM_WORLD, numbers, numbers + 8, 8, &request);
+      else shmemx_fcollectmem_nb(SHMEM_TEAM_WORLD, numbers, numbers + 8, 8, &request);
+    }
+    if (is("nb-calls-differ") || is("nb-freed-differ")) {
+      for (int i = 0; i < 6; ++i) shmem_int_sum_reduce(SHMEM_TEAM_WORLD, numbers, numbers + 4, 1);  // until there is memory for them
+      if (me == 0) shmemx_int_max_reduce_nb(SHMEM_TEAM_WORLD, numbers, numbers + 4, 2, &request);
+      else shmemx_int_min_reduce_nb(SHMEM_TEAM_WORLD, numbers, numbers + 4, 2, &request);
+    }
+    if (is("nb-freed-differ")) shmemx_req_free(&request), shmem_finalize();
+    if (is("nb-root")) shmemx_broadcastmem_nb(SHMEM_TEAM_WORLD, numbers, numbers + 4, 4, n, &request);
+    if (is("nb-stack")) shmemx_int_sum_reduce_nb(SHMEM_TEAM_WORLD, &on_stack, numbers, 1, &request);
+    if (is("nb-length")) shmemx_int_fcollect_nb(SHMEM_TEAM_WORLD, numbers, numbers, static_cast<size_t>(-1), &request);
+    if (is("nb-negative")) shmemx_collectmem_nb(SHMEM_TEAM_WORLD, numbers, numbers, static_cast<size_t>(-1), &request);
+    if (is("nb-strides")) shmemx_int_alltoalls_nb(SHMEM_TEAM_WORLD, numbers, numbers + 8, 0, 1, 1, &request);
+    if (is("nb-said")) {
+      if (shmemx_sync_nb(SHMEM_TEAM_INVALID, &request) != SHMEMX_ERR_ARG || shmemx_sync_nb(SHMEM_TEAM_WORLD, nullptr) != SHMEMX_ERR_ARG)
+        return 8;
+      request = reinterpret_cast<shmemx_req_t>(words);
+      if (shmemx_req_wait(&request) != SHMEMX_ERR_ARG) return 9;
+      return shmem_finalize(), 0;
+    }
+    for (int complete = 0; !complete;) shmemx_req_test(&request, &complete);
   }
   if (is("team-destroyed")) {
     shmem_team_t team;
