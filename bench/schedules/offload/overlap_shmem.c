@@ -1,7 +1,11 @@
-/* shmem_putmem_nbi to the next PE, ended by shmem_quiet: overlap and what it takes from the application (measured.h). Any OpenSHMEM. */
+/* shmem_putmem_nbi to the next PE, ended by shmem_quiet: overlap and what it takes from the application (measured.h). Any OpenSHMEM.
+ * "reduce_nb" and "alltoall_nb" are collectives of this project's shmemx.h, whose rows have the names of MPI's: allreduce, alltoall. */
 #include "measured.h"
 
 #include <shmem.h>
+#if __has_include(<shmemx.h>)
+#include <shmemx.h>
+#endif
 
 static int next;
 static size_t bytes;
@@ -27,12 +31,32 @@ static void largest_each(double *values) {
 }
 static void start(void) { shmem_putmem_nbi(out, in, bytes, next); }
 static void wait_for_it(void) { shmem_quiet(); }
+#ifdef SHMEMX_REQ_INVALID
+static shmemx_req_t request;
+static void reduce_nb(void) { shmemx_float_sum_reduce_nb(SHMEM_TEAM_WORLD, (float *)out, (const float *)in, bytes / 4, &request); }
+static void alltoall_nb(void) { shmemx_alltoallmem_nb(SHMEM_TEAM_WORLD, out, in, bytes, &request); }
+static void wait_for_request(void) { shmemx_req_wait(&request); }
+#endif
+
+/* The operation at every size. */
+static void measure_sizes(const struct operation *op, const struct wanted *wanted) {
+    for (int s = 0; s < wanted->num_sizes; ++s) {
+        bytes = wanted->sizes[s];
+        in = shmem_calloc((size_t)shmem_n_pes(), bytes + 64);
+        out = shmem_calloc((size_t)shmem_n_pes(), bytes + 64);
+        if (!in || !out) shmem_global_exit(1);
+        measure(op, bytes, wanted->ratio, wanted->seconds, shmem_my_pe() == 0);
+        meet();
+        shmem_free(out);
+        shmem_free(in);
+    }
+}
 
 int main(int argc, char **argv) {
     const struct operation op = {"put_nbi", start, wait_for_it};
     struct wanted wanted;
     if (!read_wanted(argc, argv, &wanted)) {
-        fprintf(stderr, "usage: %s put_nbi SIZES RATIO SECONDS\n", argv[0]);
+        fprintf(stderr, "usage: %s OPERATIONS SIZES RATIO SECONDS, as: %s put_nbi 8,64 2 0.3\n", argv[0], argv[0]);
         return 2;
     }
     shmem_init();
@@ -46,16 +70,12 @@ int main(int argc, char **argv) {
     shmem_barrier_all();
     next = (shmem_my_pe() + 1) % shmem_n_pes();
     calibrate();
-    for (int s = 0; among(wanted.operations, op.name) && s < wanted.num_sizes; ++s) {
-        bytes = wanted.sizes[s];
-        in = calloc(1, bytes + 1);
-        out = shmem_malloc(bytes + 1);
-        if (!in || !out) shmem_global_exit(1);
-        measure(&op, bytes, wanted.ratio, wanted.seconds, shmem_my_pe() == 0);
-        meet();
-        free(in);
-        shmem_free(out);
-    }
+    if (among(wanted.operations, op.name)) measure_sizes(&op, &wanted);
+#ifdef SHMEMX_REQ_INVALID
+    const struct operation sum = {"allreduce", reduce_nb, wait_for_request}, turn = {"alltoall", alltoall_nb, wait_for_request};
+    if (among(wanted.operations, "reduce_nb")) measure_sizes(&sum, &wanted);
+    if (among(wanted.operations, "alltoall_nb")) measure_sizes(&turn, &wanted);
+#endif
     shmem_finalize();
     return 0;
 }
