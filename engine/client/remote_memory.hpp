@@ -24,9 +24,12 @@
 namespace portunus::client {
 
 // Exposes memory of this process, which all processes of its user may put to and get from without an event, by a MatchEntry or ListEntry.
+// `counter`: counts these operations.
 template <class Entry>
-int expose(ptl_handle_ni_t ni, ptl_pt_index_t index, void* start, ptl_size_t bytes, ptl_match_bits_t bits, Entry& exposed) {
-  ptl_me_t entry = entry_of(start, bytes, PTL_ME_OP_PUT | PTL_ME_OP_GET | kQuiet | PTL_ME_EVENT_SUCCESS_DISABLE, bits);
+int expose(ptl_handle_ni_t ni, ptl_pt_index_t index, void* start, ptl_size_t bytes, ptl_match_bits_t bits, Entry& exposed,
+           ptl_handle_ct_t counter = PTL_CT_NONE) {
+  const unsigned counts = counter == PTL_CT_NONE ? 0 : PTL_ME_EVENT_CT_COMM;
+  ptl_me_t entry = entry_of(start, bytes, counts | PTL_ME_OP_PUT | PTL_ME_OP_GET | kQuiet | PTL_ME_EVENT_SUCCESS_DISABLE, bits, counter);
   const int code = PtlGetUid(ni, &entry.uid);
   return code == PTL_OK ? exposed.append(ni, index, entry) : code;
 }

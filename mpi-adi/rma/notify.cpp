@@ -27,18 +27,15 @@ std::atomic_ref<uint64_t> atomic(uint64_t& word) { return std::atomic_ref(word);
 // Opens what messages count on: a counter and an entry each.
 int open_events(Window& window, Notifications& made, size_t count) {
   const bool dynamic = window.flavor == MPI_WIN_FLAVOR_DYNAMIC;
-  ptl_uid_t uid;
-  int code = PtlGetUid(device::device.ni, &uid);
+  int code = PTL_OK;
   made.events.resize(count);
   for (size_t i = 0; i < count && code == PTL_OK; ++i) {
     Notifications::Event& event = made.events[i];
     code = event.counter.open(device::device.ni);
-    if (code != PTL_OK) break;
-    constexpr unsigned kOptions = PTL_ME_OP_PUT | PTL_ME_OP_GET | PTL_ME_EVENT_CT_COMM | client::kQuiet | PTL_ME_EVENT_SUCCESS_DISABLE;
-    ptl_me_t entry = client::entry_of(dynamic ? nullptr : window.base, dynamic ? PTL_SIZE_MAX : static_cast<size_t>(window.size), kOptions,
-                                      notified_bits(window.number, static_cast<int64_t>(i)), event.counter);
-    entry.uid = uid;
-    code = event.entry.append(device::device.ni, kWindowPortal, entry);
+    if (code == PTL_OK)
+      code = client::expose(device::device.ni, kWindowPortal, dynamic ? nullptr : window.base,
+                            dynamic ? PTL_SIZE_MAX : static_cast<size_t>(window.size),
+                            notified_bits(window.number, static_cast<int64_t>(i)), event.entry, event.counter);
   }
   return code;
 }

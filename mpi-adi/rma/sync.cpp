@@ -1,13 +1,11 @@
 // sync.cpp: synchronization of windows: fence, post-start-complete-wait, locks, flushes.
 //
-// A lock is taken by atomics on the target's lock word, without the target: the processor's where this process maps that word. A rank that
-// finds it taken tries again.
 // Source: MPI-5.0, 12.5.
 #include "mpi-adi/comm/exchange.hpp"
 #include "mpi-adi/core/checks.hpp"
 #include "mpi-adi/core/errors.hpp"
-#include "mpi-adi/core/long_waits.hpp"
 #include "mpi-adi/core/profiling.hpp"
+#include "mpi-adi/rma/lock.hpp"
 #include "mpi-adi/rma/window.hpp"
 
 namespace portunus::mpi::rma {
@@ -22,56 +20,6 @@ int wait_for(ptl_handle_ct_t counter, ptl_size_t count, ptl_ct_event_t* seen) {
 int check_rank(const char* function, const Window& window, int rank) {
   if (rank >= 0 && static_cast<size_t>(rank) < window.members.size()) return MPI_SUCCESS;
   return raise(function, window, MPI_ERR_RANK, "there is no rank %d among %zu", rank, window.members.size());
-}
-
-// Adds to the lock word, or sets it if it is 0; `old` is its old value.
-int change_lock(const char* function, Window& window, int rank, int64_t value, bool only_free, int64_t& old) {
-  return change_control(function, window, rank, &Control::lock, only_free ? PTL_CSWAP : PTL_SUM, value, old);
-}
-
-// Tells each second that the lock of `rank` is taken still, as it was at `looked`. Any member may hold it.
-class LockWait {
- public:
-  void go_on(const Window& window, int rank, uint64_t looked) {
-    constexpr uint64_t kSecond = 1'000'000'000;
-    if (told_ == 0) told_ = looked;
-    if (looked - told_ < kSecond) return;
-    device::long_waits::Wait wait;
-    wait.what = "a lock on rank " + std::to_string(rank) + " in " + (window.name[0] != '\0' ? window.name : "a window without name");
-    wait.may_end_by(*window.comm);
-    device::long_waits::tell(wait, again_, looked);
-    told_ = looked;
-    again_ = true;
-  }
-
- private:
-  uint64_t told_ = 0;
-  bool again_ = false;
-};
-
-int take_lock(const char* function, Window& window, int rank, int type) {
-  const bool exclusive = type == MPI_LOCK_EXCLUSIVE;
-  LockWait wait;
-  int64_t old;
-  for (uint64_t looked = 0;;) {
-    if (int error = change_lock(function, window, rank, exclusive ? kExclusive : 1, exclusive, old)) return error;
-    if (exclusive ? old == 0 : old < kExclusive / 2) break;
-    if (!exclusive)
-      if (int error = change_lock(function, window, rank, -1, false, old)) return error;
-    if (looked != 0) wait.go_on(window, rank, looked);
-    looked = device::long_waits::now();  // before the next look: who releases it later is not taken to have waited before
-    client::step();
-  }
-  return MPI_SUCCESS;
-}
-
-int release_lock(const char* function, Window& window, int rank) {
-  int& held = window.locked[static_cast<size_t>(rank)];
-  const int type = held;
-  held = 0;
-  if (type < 0) return MPI_SUCCESS;
-  int64_t old;
-  return change_lock(function, window, rank, type == MPI_LOCK_EXCLUSIVE ? -kExclusive : -1, false, old);
 }
 
 // Tells whether this rank has another epoch of accesses, besides locks.
@@ -145,8 +93,8 @@ int change_control(const char* function, Window& window, int rank, int64_t Contr
   std::list<ControlChange> here;
   ControlChange& change = here.emplace_back(ControlChange{value});
   const client::By by = window.operations.own();
-  const client::RemoteAddress there{device::process(member.job_rank), kWindowPortal, match_bits(window.number, Place::control),
-                                    word == &Control::lock ? offsetof(Control, lock) : offsetof(Control, accumulate)};
+  const ptl_size_t offset = client::address(&(window.control->*word)) - client::address(window.control);
+  const client::RemoteAddress there{device::process(member.job_rank), kWindowPortal, match_bits(window.number, Place::control), offset};
   const client::Operand operand{by.memory, &change.value, op == PTL_CSWAP ? &change.nobody : nullptr};
   const int result = window.operations.fetch(by, there, op, PTL_INT64_T, operand, &change.old, sizeof old);
   if (result != PTL_OK) return raise(function, window, MPI_ERR_OTHER, "the network failed (error %d)", result);

@@ -28,17 +28,21 @@ int open_entries(Window& window) {
   int result = window.operations.open(device::device.ni);
   constexpr unsigned kReporting = client::Operations::kCounted | PTL_MD_EVENT_SEND_DISABLE;
   if (result == PTL_OK) result = window.operations.bind(window.reporting, kReporting, device::device.eq);
-  const auto expose = [&](Place place, void* start, size_t length, client::MatchEntry& entry) {
-    if (result == PTL_OK) result = client::expose(device::device.ni, kWindowPortal, start, length, match_bits(window.number, place), entry);
+  const auto expose = [&](Place place, void* start, size_t length, client::MatchEntry& entry, ptl_handle_ct_t counter = PTL_CT_NONE) {
+    const ptl_match_bits_t bits = match_bits(window.number, place);
+    if (result == PTL_OK) result = client::expose(device::device.ni, kWindowPortal, start, length, bits, entry, counter);
   };
   expose(Place::memory, dynamic ? nullptr : window.base, dynamic ? PTL_SIZE_MAX : static_cast<size_t>(window.size), window.memory_entry);
   expose(Place::control, window.control, sizeof(Control), window.control_entry);
+  if (result == PTL_OK) result = window.released.open(device::device.ni);
+  expose(Place::released, nullptr, 0, window.released_entry, window.released);
   return result;
 }
 
 void close_entries(Window& window) {
   window.notifications.reset();
-  for (client::MatchEntry* entry : {&window.memory_entry, &window.control_entry}) entry->close();
+  for (client::MatchEntry* entry : {&window.memory_entry, &window.control_entry, &window.released_entry}) entry->close();
+  window.released.close();
   window.reporting.close();
   window.operations.close();
 }

@@ -1,9 +1,10 @@
 // window.hpp: windows: memory of all ranks of a communicator that each of them may access.
 //
-// A window is two match list entries of each rank: its memory, and a control block with the lock word. Accesses are puts, gets and atomics
-// to them; nothing of it needs a call of the target. All that this rank issues is counted on one counting event when it is complete at the
-// target, so that a flush waits for one number. Accumulates are Portals atomics, executed by the engine of the target: one atomicity
-// domain. Memory that MPI allocates is shared by the ranks of a node, and put and get are copies there.
+// A window is match list entries of each rank: its memory, a control block with the lock word, and one that wakes it when a lock is
+// released. Accesses are puts, gets and atomics to them; nothing of it needs a call of the target. All that this rank issues is counted on
+// one counting event when it is complete at the target, so that a flush waits for one number. Accumulates are Portals atomics, executed by
+// the engine of the target: one atomicity domain. Memory that MPI allocates is shared by the ranks of a node, and put and get are copies
+// there.
 //
 // Thread: accesses and flushes any; synchronization of one window one at a time. Invariants: a window's number is the context of its own
 // communicator, which no other window that this process takes part in has. Source: MPI-5.0, chapter 12.
@@ -36,15 +37,15 @@ namespace portunus::mpi::rma {
 using device::kWindowPortal;
 
 // Match bits: the number of the window, and which of its entries; a notification's number lies above them.
-enum class Place : uint64_t { memory = 0, control = 1, notified = 2 };
+enum class Place : uint64_t { memory = 0, control = 1, notified = 2, released = 3 };
 constexpr ptl_match_bits_t match_bits(uint16_t number, Place place) { return uint64_t{number} << 8 | static_cast<uint64_t>(place); }
 
 // Words that other ranks change by atomics, zero at first.
 struct Control {
-  alignas(64) int64_t lock = 0;        // kExclusive, or the number of ranks that share it
+  alignas(64) int64_t lock = 0;        // which ranks hold it, see lock.cpp
+  int64_t sleepers = 0;                // a bit for each rank that sleeps until the lock is released; ranks may have the same
   alignas(64) int64_t accumulate = 0;  // 1: a rank combines by loads and stores
 };
-constexpr int64_t kExclusive = int64_t{1} << 62;
 
 // A change of a word of another rank's control block, as long as it is on its way.
 struct ControlChange {
@@ -79,6 +80,8 @@ struct Window {
   client::SharedMemory segment{"win", client::SharedMemory::Pages::when_touched};
   std::unique_ptr<std::byte[]> owned;  // allocated, and shared with nobody
   client::MatchEntry memory_entry, control_entry;
+  client::Counter released;  // counts when a lock that this rank sleeps for may have been released
+  client::MatchEntry released_entry;
   std::mutex unanswered_mutex;
   std::list<ControlChange> unanswered;  // their answers may still come
   client::Operations operations;        // of this rank

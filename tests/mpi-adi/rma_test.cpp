@@ -166,6 +166,50 @@ TEST(Rma, ExclusiveLocksKeepReadAndWriteTogether) {
   }
 }
 
+TEST(Rma, SharedAndExclusiveLocksOfOneRankTakeTurns) {
+  for (const Area::Kind kind : kinds()) {
+    Area area(kind, 2);
+    for (int i = 0; i < 30; ++i) {
+      const bool reads = (i + rank()) % 3 == 0;
+      const int target = i % ranks();
+      long values[2] = {-1, -1};
+      MPI_Win_lock(reads ? MPI_LOCK_SHARED : MPI_LOCK_EXCLUSIVE, target, 0, area.win);
+      for (int j = 0; j < 2; ++j) MPI_Get(&values[j], 1, MPI_LONG, target, area.place(target, j), 1, MPI_LONG, area.win);
+      MPI_Win_flush(target, area.win);
+      EXPECT_EQ(values[0], values[1]);
+      for (int j = 0; j < 2 && !reads; ++j) {
+        ++values[j];
+        MPI_Put(&values[j], 1, MPI_LONG, target, area.place(target, j), 1, MPI_LONG, area.win);
+      }
+      MPI_Win_unlock(target, area.win);
+    }
+    barrier();
+    long written = 0, sum = 0, expected = 0;
+    for (int i = 0; i < 30; ++i) written += (i + rank()) % 3 != 0;
+    MPI_Allreduce(&written, &expected, 1, MPI_LONG, MPI_SUM, comm);
+    MPI_Win_lock(MPI_LOCK_SHARED, rank(), 0, area.win);
+    MPI_Allreduce(area.at, &sum, 1, MPI_LONG, MPI_SUM, comm);
+    MPI_Win_unlock(rank(), area.win);
+    EXPECT_EQ(sum, expected);
+  }
+}
+
+// All that wait for an exclusive lock to be released have a shared one at the same time: none waits for another's unlock.
+TEST(Rma, SharedLocksAreHeldTogetherAfterAnExclusiveOne) {
+  for (const Area::Kind kind : kinds()) {
+    Area area(kind, 1);
+    for (int i = 0; i < 10; ++i) {
+      const int holder = i % ranks(), target = (i + 1) % ranks();
+      if (rank() == holder) MPI_Win_lock(MPI_LOCK_EXCLUSIVE, target, 0, area.win);
+      barrier();
+      if (rank() == holder) MPI_Win_unlock(target, area.win);
+      MPI_Win_lock(MPI_LOCK_SHARED, target, 0, area.win);
+      barrier();
+      MPI_Win_unlock(target, area.win);
+    }
+  }
+}
+
 TEST(Rma, PostStartCompleteWaitSynchronizesNeighboursOnly) {
   for (const Area::Kind kind : kinds()) {
     Area area(kind, 1);

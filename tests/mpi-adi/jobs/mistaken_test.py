@@ -62,7 +62,7 @@ TABLE = [
     (REQUESTS, "request_life", ["ready_twice"], "the partition 0 is ready already"),
     (EPOCHS, "epoch", "put_outside get_outside accumulate_outside locks_twice unlocks_only unlocks_another unlocks_all_only completes_only "
                       "waits_only flushes_only fence_in_lock posts_twice put_after_last_fence frees_in_lock".split(), "(MPI_ERR_RMA_SYNC)"),
-    (EPOCHS, "epoch", ["no_fence", "no_post", "no_complete", "lock_and_receive"], EVER),
+    (EPOCHS, "epoch", ["lock_and_receive/tcp", "no_fence", "no_post", "no_complete", "lock_and_receive"], EVER),
     (LEAK, "left", ["communicator", "datatype", "window", "message"], "the job has left "),
 ]
 # Mistakes of which nothing is said: nobody but a tool that sees each access to memory could, or the standard lets programs be so.
@@ -80,8 +80,10 @@ LEFT = "MPI_Finalize: the job has left nothing behind\n"
 
 def run(job):
     kind, mistake, call, ranks, words = job
+    call, _, transport = call.partition("/")
+    ways = {"PTL_NODE": "0", "PTL_FABRIC_PROVIDER": transport} if transport else {}
     ran = subprocess.run([sys.argv[1], "-n", str(ranks), "--timeout", "60", sys.argv[2], mistake, call], capture_output=True, text=True,
-                         env=environment)
+                         env={**environment, **ways})
     said = ran.stdout + ran.stderr
     return job, ran.returncode, said
 
