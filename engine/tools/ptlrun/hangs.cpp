@@ -4,7 +4,6 @@
 #include "engine/tools/ptlrun/hangs.hpp"
 
 #include <algorithm>
-#include <bit>
 #include <cstdio>
 #include <cstring>
 #include <set>
@@ -56,16 +55,16 @@ struct HangFinder::Waiter {
   }
 };
 
-// The page of a process that has one by now. Of those that have none, it is asked ever more seldom.
+// The page of a process that has one by now.
 const StatsPage* HangFinder::page_of(pid_t pid) {
-  Page& page = pages_[pid];
-  if (!page.stats && std::has_single_bit(++page.looks)) {
+  std::unique_ptr<ForeignStats>& page = pages_[pid];
+  if (!page) {
     try {
-      page.stats = std::make_unique<ForeignStats>(pid);
+      page = std::make_unique<ForeignStats>(pid);
     } catch (const std::runtime_error&) {
     }
   }
-  return page.stats ? &page.stats->page() : nullptr;
+  return page ? &page->page() : nullptr;
 }
 
 // Those of one job that have done nothing since they told what they wait for.

@@ -34,16 +34,12 @@ class HangFinder {
   std::vector<std::string> look(const std::vector<Rank>& ranks);
 
  private:
-  struct Page {
-    std::unique_ptr<ForeignStats> stats;  // null: there is none yet
-    unsigned looks = 0;
-  };
   struct Waiter;
   const StatsPage* page_of(pid_t pid);
   std::vector<Waiter> waiters_of(int job, const std::vector<Rank>& ranks);
   static bool are_stuck(const std::vector<Waiter>& waiters);
 
-  std::map<pid_t, Page> pages_;
+  std::map<pid_t, std::unique_ptr<ForeignStats>> pages_;  // null: there is none yet
 };
 
 }  // namespace portunus::launch
