@@ -14,7 +14,7 @@
 namespace portunus::mpi::collectives {
 namespace {
 
-constexpr size_t kRoom = 2048;  // bytes of each communicator
+constexpr size_t kRoom = 4096;  // bytes of each communicator
 
 // The logs of all communicators, by their contexts, which are the same on all ranks. Opened by the first collective, and then for ever:
 // who has begun none has noted nothing.
@@ -30,16 +30,26 @@ class Shelf {
   void* place(const Communicator& comm) const { return base_ ? base_ + offset(comm) : nullptr; }
 
   enum class Answer : uint8_t { here, none, late };
-  // late: it may come yet, and nobody else can be asked until then.
-  Answer get(const Communicator& comm, int job_rank, void* to, size_t bytes) {
+  // late: it may come yet, nobody else can be asked until then, and who asks for the same next gets it. `longest` in milliseconds.
+  Answer get(const Communicator& comm, int job_rank, void* to, size_t bytes, ptl_time_t longest) {
     std::lock_guard lock(mutex_);
     if (!readable_) return Answer::none;
-    if (!await_answer()) return Answer::late;
-    if (PtlGet(md_, 0, bytes, device::process(job_rank), device::kLogPortal, 0, offset(comm), nullptr) != PTL_OK) return Answer::none;
-    ++asked_;
-    if (!await_answer()) return Answer::late;
+    if (!await_answer(longest)) return Answer::late;
+    const Question question{offset(comm), job_rank};
+    if (late_ != question) {
+      if (PtlGet(md_, 0, bytes, device::process(job_rank), device::kLogPortal, 0, question.offset, nullptr) != PTL_OK) return Answer::none;
+      ++asked_;
+      late_ = question;
+      if (!await_answer(longest)) return Answer::late;
+    }
+    late_ = {};
     std::memcpy(to, answer_.data(), bytes);
     return good_ ? Answer::here : Answer::none;
+  }
+  // An answer that comes late is not used.
+  void forget_question() {
+    std::lock_guard lock(mutex_);
+    late_ = {};
   }
 
  private:
@@ -55,12 +65,12 @@ class Shelf {
   }
 
   // Whether nothing is on its way any more.
-  bool await_answer() {
+  bool await_answer(ptl_time_t longest) {
     if (asked_ == 0) return true;
     ptl_ct_event_t count;
     unsigned which;
     const ptl_handle_ct_t answers = answers_;
-    if (PtlCTPoll(&answers, &asked_, 1, kLongest, &count, &which) != PTL_OK) return false;
+    if (PtlCTPoll(&answers, &asked_, 1, longest, &count, &which) != PTL_OK) return false;
     good_ = count.failure == 0;
     if (!good_) {
       PtlCTSet(answers_, {0, 0});
@@ -69,7 +79,6 @@ class Shelf {
     return true;
   }
 
-  static constexpr ptl_time_t kLongest = 20;  // milliseconds: what the caller waits for may end meanwhile
   std::mutex mutex_;
   std::byte* base_ = nullptr;
   bool readable_ = false, good_ = true;
@@ -77,8 +86,16 @@ class Shelf {
   client::Descriptor md_;
   client::MatchEntry entry_;
   ptl_size_t asked_ = 0;
+  struct Question {
+    size_t offset = 0;
+    int job_rank = -1;
+    bool operator==(const Question&) const = default;
+  } late_;  // has been asked, and its answer not been used
   alignas(64) std::array<std::byte, kRoom> answer_{};
 };
+
+// Milliseconds until an answer is late: what the caller waits for may end meanwhile; nothing does at the end of all calls.
+constexpr ptl_time_t kShort = 200, kLong = 1000;
 
 Shelf& shelf() {
   static auto& all = *new Shelf;
@@ -122,15 +139,20 @@ bool CallLog::differs(In what) {
   all_fit_ = true;
   if (comm_.inter) return false;  // roots and sizes of two groups are not alike
   for (int i = 0; i < std::min(comm_.size, kAtATime) && all_fit_; ++i) {
-    next_ = (next_ + 1) % comm_.size;
-    if (next_ != comm_.rank && !compare(next_, what)) all_fit_ = false;
+    const int rank = (next_ + 1) % comm_.size;
+    if (rank != comm_.rank && !compare(rank, what, kShort)) all_fit_ = false;
+    else next_ = rank;
     if (has_differed()) all_fit_ = false;
   }
   return has_differed();
 }
 
 bool CallLog::overdue(bool again) {
-  if (!again) seconds_ = 0, all_fit_ = false;
+  if (!again) {
+    seconds_ = 0;
+    all_fit_ = false;
+    shelf().forget_question();
+  }
   ++seconds_;
   const bool looks = !all_fit_ || device::long_waits::is_time_to_look(seconds_);
   if (looks ? differs() : has_differed()) return true;
@@ -151,14 +173,15 @@ bool CallLog::is_of_another_call() {
 void CallLog::give_up() {
   device::long_waits::be_silent();
   for (size_t i = 1; i < kKept / 2; ++i) {
-    Entry& entry = (*calls_)[(number_ + i) % kKept];
+    Entry& entry = calls_->entries[(number_ + i) % kKept];
     entry.what.store(kNothing, std::memory_order_relaxed);
     entry.number.store(number_ + i, std::memory_order_release);
   }
 }
 
 bool CallLog::fits(int rank, const Call& mine, const Call& other, In what) {
-  const bool signed_by_both = mine.signature != 0 && other.signature != 0;
+  const auto is_signed = [](const Call& call) { return call.signature != 0 && (call.signature & kHasPairs) == 0; };
+  const bool signed_by_both = is_signed(mine) && is_signed(other);
   const uint64_t signatures = signed_by_both ? mine.signature ^ other.signature : 0;
   if (mine.what == other.what && mine.bytes == other.bytes && signatures == 0) return true;
   const bool same_call = ((mine.what ^ other.what) & kFunction) == 0, same_root = ((mine.what ^ other.what) & kRoot) == 0;
@@ -169,14 +192,9 @@ bool CallLog::fits(int rank, const Call& mine, const Call& other, In what) {
                  " bytes for each rank, this one with " + bytes_of(mine) + ": the ranks' counts or types do not fit";
     return true;
   }
-  const std::string ours = name_of(mine.what), call = "collective number " + std::to_string(mine.number) + " of this communicator";
+  const std::string ours = name_of(mine.what);
   const std::string who = "rank " + std::to_string(rank) + " has called ";
-  const auto raise = [&](int error, const std::string& sentence) {
-    error_ = error;
-    complaint_ = sentence + call;
-    give_up();
-    return false;
-  };
+  const auto raise = [&](int error, const std::string& sentence) { return disagree(error, sentence, mine); };
   if (other.what == kNothing)
     return raise(MPI_ERR_OTHER,
                  "rank " + std::to_string(rank) + " has given up, as calls did not fit before: it does not come to " + ours + ", ");
@@ -191,32 +209,89 @@ bool CallLog::fits(int rank, const Call& mine, const Call& other, In what) {
   return raise(MPI_ERR_TYPE, who + ours + " with datatypes of another signature, as ");
 }
 
+bool CallLog::disagree(int error, const std::string& sentence, const Call& mine) {
+  error_ = error;
+  complaint_ = sentence + "collective number " + std::to_string(mine.number) + " of this communicator";
+  give_up();
+  return false;
+}
+
+uint64_t CallLog::note_pairs(std::span<const Pair> sent, std::span<const Pair> received) {
+  const size_t number = sent.size() + received.size();
+  if (number > kKeptPairs) return 0;
+  const uint64_t first = pairs_;
+  calls_->pairs_begun.store(first + number, std::memory_order_relaxed);
+  for (const auto& side : {sent, received})
+    for (const Pair& pair : side) calls_->pairs[pairs_++ % kKeptPairs].store(pair, std::memory_order_release);
+  return kHasPairs | first;
+}
+
+bool CallLog::pairs_fit(int rank, const Call& mine, const Call& other, const AllCalls& theirs, uint64_t begun) {
+  if ((mine.signature & other.signature & kHasPairs) == 0) return true;
+  const uint64_t here = mine.signature & ~kHasPairs, there = other.signature & ~kHasPairs;
+  if (pairs_ - here > kKeptPairs || begun - there > kKeptPairs) return true;  // later ones lie in their place
+  const auto size = static_cast<uint64_t>(comm_.size), from = static_cast<uint64_t>(comm_.rank), to = static_cast<uint64_t>(rank);
+  const auto mine_at = [&](uint64_t i) { return calls_->pairs[(here + i) % kKeptPairs].load(std::memory_order_acquire); };
+  const auto theirs_at = [&](uint64_t i) { return theirs.pairs[(there + i) % kKeptPairs]; };
+  const auto fit = [&](Pair sent, Pair received, bool is_sender) {
+    const std::string sender = is_sender ? "this rank" : "rank " + std::to_string(rank),
+                      receiver = is_sender ? "rank " + std::to_string(rank) : "this one", call = ", as " + name_of(mine.what) + ", ";
+    if (sent.bytes != received.bytes)
+      return disagree(MPI_ERR_TRUNCATE,
+                      sender + " sends " + std::to_string(sent.bytes) + " bytes to " + receiver + ", which receives " +
+                          std::to_string(received.bytes) + call,
+                      mine);
+    if (sent.types == received.types || sent.types == 0 || received.types == 0) return true;
+    return disagree(MPI_ERR_TYPE, sender + " sends data to " + receiver + " with datatypes of another signature than are received" + call,
+                    mine);
+  };
+  return fit(mine_at(to), theirs_at(size + from), true) && fit(theirs_at(from), mine_at(size + to), false);
+}
+
 CallLog::Call CallLog::noted(size_t i) const {
-  const Entry& entry = (*calls_)[i];
+  const Entry& entry = calls_->entries[i];
   return {entry.number.load(std::memory_order_acquire), entry.what.load(std::memory_order_relaxed),
           entry.bytes.load(std::memory_order_relaxed), entry.signature.load(std::memory_order_relaxed)};
 }
 
-bool CallLog::compare(int rank, In what) {
-  std::array<Call, kKept> theirs, again;
-  for (auto* calls : {&theirs, &again}) {
-    const Shelf::Answer answer = shelf().get(comm_, comm_.job_rank(rank), calls, sizeof *calls);
-    if (answer != Shelf::Answer::here) return answer == Shelf::Answer::none;
-  }
+bool CallLog::is_suspect(const AllCalls& theirs) const {
   for (size_t i = 0; i < kKept; ++i) {
     const Call mine = noted(i);
-    if (mine.number == 0 || mine.number != theirs[i].number || theirs[i] != again[i]) continue;
-    if (!fits(rank, mine, theirs[i], what)) break;
+    const Call& other = theirs.entries[i];
+    if (mine.number != 0 && mine.number == other.number && (mine != other || (mine.signature & kHasPairs) != 0)) return true;
+  }
+  return false;
+}
+
+// An entry may be written while it is read, so one that seems to differ is read twice.
+bool CallLog::compare(int rank, In what, ptl_time_t longest) {
+  const auto read = [&](AllCalls& calls) { return shelf().get(comm_, comm_.job_rank(rank), &calls, sizeof calls, longest); };
+  using Answer = Shelf::Answer;
+  AllCalls again;
+  if (!suspect_ || suspect_->rank != rank) {
+    suspect_.reset();
+    if (const Answer answer = read(again); answer != Answer::here) return answer == Answer::none;
+    if (!is_suspect(again)) return true;
+    suspect_ = std::make_unique<Suspect>(rank, again);
+  }
+  if (const Answer answer = read(again); answer != Answer::here) return answer == Answer::none;
+  const auto first = std::move(suspect_);
+  for (size_t i = 0; i < kKept; ++i) {
+    const Call mine = noted(i);
+    const Call& other = first->calls.entries[i];
+    if (mine.number == 0 || mine.number != other.number || other != again.entries[i]) continue;
+    if (!fits(rank, mine, other, what)) break;
+    if (what == In::anything && !pairs_fit(rank, mine, other, first->calls, again.pairs_begun)) break;
   }
   return true;
 }
 
 bool CallLog::compare_numbers(int rank) {
-  std::array<Call, kKept> theirs;
-  const Shelf::Answer answer = shelf().get(comm_, comm_.job_rank(rank), &theirs, sizeof theirs);
+  AllCalls theirs;
+  const Shelf::Answer answer = shelf().get(comm_, comm_.job_rank(rank), &theirs, sizeof theirs, kLong);
   if (answer != Shelf::Answer::here) return answer == Shelf::Answer::none;
   uint64_t number = 0;
-  for (const Call& call : theirs) {
+  for (const Call& call : theirs.entries) {
     if (call.what == kNothing) return true;  // it has been told already
     number = std::max(number, call.number);
   }
@@ -224,7 +299,7 @@ bool CallLog::compare_numbers(int rank) {
   complaint_ = "rank " + std::to_string(rank) + " has made " + std::to_string(number) +
                " collective calls on this communicator, this one " + std::to_string(number_);
   const uint64_t first = std::min(number, number_) + 1;
-  const Call left_out = number < number_ ? noted(first % kKept) : theirs[first % kKept];
+  const Call left_out = number < number_ ? noted(first % kKept) : theirs.entries[first % kKept];
   if (left_out.number == first) complaint_ += "; the first that is left out is " + name_of(left_out.what);
   error_ = MPI_ERR_OTHER;
   return true;
@@ -233,16 +308,22 @@ bool CallLog::compare_numbers(int rank) {
 // The look comes first: it takes long, and an entry is not whole in between.
 void CallLog::watch(uint64_t signature) {
   constexpr uint64_t kBetweenLooks = kKept / 4;
-  if (!comm_.inter && comm_.size > 1 && !has_differed() && number_ % kBetweenLooks == 0) compare(next_rank(), In::anything);
-  Entry& entry = (*calls_)[(number_ + 1) % kKept];
+  if (!comm_.inter && comm_.size > 1 && !has_differed() && number_ % kBetweenLooks == 0) compare(next_rank(), In::anything, kShort);
+  Entry& entry = calls_->entries[(number_ + 1) % kKept];
   entry.number.store(0, std::memory_order_relaxed);
   entry.signature.store(signature == kAnySignature ? 0 : signature, std::memory_order_release);
 }
 
 bool CallLog::differs_at_the_end() {
   if (comm_.inter || comm_.size == 1 || has_differed()) return false;
-  constexpr int kLooks = 100;
-  for (int look = 0; look < kLooks && !compare(next_rank(), In::anything); ++look) {
+  constexpr int kLooks = 10;
+  shelf().forget_question();
+  // Ranks are compared with the next one, which is compared with its next one; pairs are each two ranks' own.
+  const int others = pairs_ == 0 ? 1 : comm_.size - 1;
+  for (int i = 1; i <= others && !has_differed(); ++i) {
+    const int rank = (comm_.rank + i) % comm_.size;
+    for (int look = 0; look < kLooks && !compare(rank, In::anything, kLong); ++look) {
+    }
   }
   for (int look = 0; look < kLooks && !has_differed() && !compare_numbers(next_rank()); ++look) {
   }

@@ -12,6 +12,8 @@
 #include <array>
 #include <atomic>
 #include <cstdint>
+#include <memory>
+#include <span>
 #include <string>
 
 #include "mpi-adi/collectives/work.hpp"
@@ -46,7 +48,7 @@ class CallLog {
   void note(Collective which, Form form, const Key& key, uint64_t signature) {
     if (debug.calls) [[unlikely]]
       watch(signature);
-    Entry& entry = (*calls_)[++number_ % kKept];
+    Entry& entry = calls_->entries[++number_ % kKept];
     entry.what.store(uint64_t{static_cast<uint32_t>(key.root)} << 32 | uint64_t{static_cast<uint8_t>(which)} << 24 |
                          uint64_t{static_cast<uint8_t>(form)} << 16 | uint64_t{key.type} << 8 | key.op,
                      std::memory_order_relaxed);
@@ -54,6 +56,13 @@ class CallLog {
     entry.number.store(number_, std::memory_order_release);
   }
   void take_back() { --number_; }  // the call that was noted last has begun nothing
+  // PTL_DEBUG=calls, of a call by which each rank sends data of its own to each: what this rank is going to send to each and to receive
+  // from each. Returns the signature of that call; 0: there are too many ranks.
+  struct Pair {
+    uint32_t types = 0, bytes = 0;  // a hash of the datatypes, 0 where they go with all; their length, where it does not fit all ones
+    bool operator==(const Pair&) const = default;
+  };
+  [[gnu::cold, gnu::noinline]] uint64_t note_pairs(std::span<const Pair> sent, std::span<const Pair> received);
   // Whether some other rank has noted a call that does not fit this one's; then, and ever after, complaint() says which. Looks at
   // the next few ranks each time, and is slow.
   enum class In : uint8_t { anything, function };
@@ -80,32 +89,59 @@ class CallLog {
     std::atomic<uint64_t> number, what, bytes, signature;
   };
   static_assert(std::atomic<uint64_t>::is_always_lock_free && sizeof(Entry) == 32);
-  using Calls = std::array<Entry, kKept>;
+  // The pairs of the calls of late, one call behind the other: those sent to each rank, then those received from each.
+  static constexpr size_t kKeptPairs = 240;
+  struct Calls {
+    std::array<Entry, kKept> entries;
+    std::atomic<uint64_t> pairs_begun;  // how many are, or are being written
+    std::array<std::atomic<Pair>, kKeptPairs> pairs;
+  };
+  static_assert(std::atomic<Pair>::is_always_lock_free && sizeof(Pair) == 8);
   struct Call {  // as it was read
     uint64_t number, what, bytes, signature;
     bool operator==(const Call&) const = default;
   };
+  struct AllCalls {  // as they were read
+    std::array<Call, kKept> entries;
+    uint64_t pairs_begun;
+    std::array<Pair, kKeptPairs> pairs;
+  };
+  static_assert(sizeof(AllCalls) == sizeof(Calls));
+  // A signature with this bit says where the call's first pair is, counted over all calls.
+  static constexpr uint64_t kHasPairs = uint64_t{1} << 63;
 
   // PTL_DEBUG=calls: of the next call; and now and then a look at what the next rank has noted.
   [[gnu::cold, gnu::noinline]] void watch(uint64_t signature);
   int next_rank() const { return (comm_.rank + 1) % comm_.size; }
   Call noted(size_t i) const;
-  // False: that rank does not answer now.
-  bool compare(int rank, In what);
+  // Whether a call of theirs seems to differ from this rank's.
+  bool is_suspect(const AllCalls& theirs) const;
+  // False: that rank does not answer within `longest` milliseconds.
+  bool compare(int rank, In what, ptl_time_t longest);
   // Whether that rank has made as many collective calls. False: it does not answer now.
   bool compare_numbers(int rank);
   // False: their entry is another call than this rank's. Says so.
   bool fits(int rank, const Call& mine, const Call& other, In what);
+  // The same of what either rank sends to the other by these calls; the other rank had begun no more than `begun` pairs when
+  // `theirs` were read.
+  bool pairs_fit(int rank, const Call& mine, const Call& other, const AllCalls& theirs, uint64_t begun);
+  // Notes that the calls do not fit, and tells the other ranks. Returns false.
+  bool disagree(int error, const std::string& sentence, const Call& mine);
   void give_up();
 
   const Communicator& comm_;
   Calls* calls_;
-  uint64_t number_ = 0;
-  int next_;              // rank to look at
-  unsigned seconds_ = 0;  // of the wait that is overdue
-  bool all_fit_ = false;  // as of the last look
+  uint64_t number_ = 0, pairs_ = 0;  // calls and pairs noted
+  int next_;                         // rank to look at
+  unsigned seconds_ = 0;             // of the wait that is overdue
+  bool all_fit_ = false;             // as of the last look
   int error_ = MPI_SUCCESS;
   std::string complaint_, lengths_;
+  struct Suspect {
+    int rank;
+    AllCalls calls;
+  };
+  std::unique_ptr<Suspect> suspect_;  // has been read, and is to be read again
 };
 
 }  // namespace portunus::mpi::collectives

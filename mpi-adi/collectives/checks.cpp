@@ -1,6 +1,10 @@
 // checks.cpp: says what is wrong with the arguments of a collective.
 #include "mpi-adi/collectives/checks.hpp"
 
+#include <algorithm>
+
+#include "mpi-adi/collectives/call_log.hpp"
+#include "mpi-adi/collectives/state.hpp"
 #include "mpi-adi/core/arguments.hpp"
 #include "mpi-adi/core/errors.hpp"
 #include "mpi-adi/graph/capture.hpp"
@@ -87,6 +91,26 @@ void note_basic_type(const Call& call, bool has_data, MPI_Datatype type) {
   const Datatype* const basic = has_data ? only_basic_of(*find_type(type)) : nullptr;
   const uint64_t types = basic != nullptr ? signature_of(*basic, 1) : 0;
   call.signature = (types ^ types >> 32) % (uint64_t{1} << 32);
+}
+
+void note_pairs(const Call& call, const Parts& sent, const Parts& received) {
+  const auto size = static_cast<size_t>(call.comm->size);
+  const auto pairs_of = [size](const Parts& parts) {
+    std::vector<CallLog::Pair> pairs(size);
+    std::vector<bool> any(size);  // what goes with all is among the rank's data
+    parts.each_part([&](int rank, const Elements& part) {
+      CallLog::Pair& pair = pairs[static_cast<size_t>(rank)];
+      const uint64_t types =
+          signature_of(*find_type(part.type(), static_cast<MPI_Count>(part.count())), static_cast<MPI_Count>(part.count()));
+      if (types == kAnySignature) any[static_cast<size_t>(rank)] = true;
+      if (types != 0) pair.types = pair.types * 31 + static_cast<uint32_t>(types ^ types >> 32);
+      pair.bytes = static_cast<uint32_t>(std::min<uint64_t>(parts.bytes_of(rank), ~uint32_t{0}));
+    });
+    for (size_t rank = 0; rank < size; ++rank)
+      if (any[rank]) pairs[rank].types = 0;
+    return pairs;
+  };
+  call.signature = state_of(*call.comm).log.note_pairs(pairs_of(sent), pairs_of(received));
 }
 
 int check_op(const Call& call, MPI_Op op, MPI_Datatype type) {

@@ -72,6 +72,12 @@ inline void sign_basic(const Call& call, bool has_data, MPI_Datatype type) {
   if (debug.calls) [[unlikely]]
     note_basic_type(call, has_data, type);
 }
+// The same where each rank has data of its own for each.
+[[gnu::cold, gnu::noinline]] void note_pairs(const Call& call, const Parts& sent, const Parts& received);
+inline void sign_pairs(const Call& call, const Parts& sent, const Parts& received) {
+  if (debug.calls) [[unlikely]]
+    note_pairs(call, sent, received);
+}
 // So many parts of one size, one behind the other, which this rank `reads`, or which come.
 inline int check_one(const Call& call, const Side& side, int parts, bool reads) {
   if (int error = check_buffer(call, side.buffer, side.count, side.type)) return error;

@@ -48,6 +48,11 @@ class Parts {
   size_t bytes_of(int rank) const { return sizes_[static_cast<size_t>(rank)]; }
   // The part that was added as number i, in the order of ranks.
   const Elements& operator[](int i) const { return parts_[static_cast<size_t>(i)].data; }
+  // In the order of pack(): f(rank, part).
+  template <class F>
+  void each_part(F&& f) const {
+    for (const Part& part : parts_) f(static_cast<int>(part.rank), part.data);
+  }
   void pack(std::byte* to) const {
     for (const Part& part : parts_) part.data.pack(std::exchange(to, to + part.data.bytes()));
   }

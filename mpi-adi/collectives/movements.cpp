@@ -138,10 +138,14 @@ int exchange(const Call& call, GOAL_Call_kind kind, const Side& from, const Side
   if (int error = all_of(call, to, false, in)) return error;
   if (std::is_same_v<All, Elements>) sign(call, to.count, to.type);
   const size_t own = own_of(call, *in).bytes();
-  if (from.buffer == MPI_IN_PLACE) return carry_out<Movement<All, All>>(call, kind, 0, own, *in, *in, Own::is_there);
+  if (from.buffer == MPI_IN_PLACE) {
+    if constexpr (std::is_same_v<All, Parts>) sign_pairs(call, *in, *in);
+    return carry_out<Movement<All, All>>(call, kind, 0, own, *in, *in, Own::is_there);
+  }
   if (int error = all_of(call, from, true, out)) return error;
   if (int error = check_distinct_all(call, *out, *in)) return error;
   if (int error = check_own_part(call, own_of(call, *out).bytes(), own)) return error;
+  if constexpr (std::is_same_v<All, Parts>) sign_pairs(call, *out, *in);
   return carry_out<Movement<All, All>>(call, kind, 0, own, std::move(*out), std::move(*in));
 }
 
@@ -152,6 +156,7 @@ int neighbor(const Call& call, const Side& from, const Side& to) {
   if (int error = parts_of(call, from, {call.comm->size, 0, &topology->destinations}, out)) return error;
   if (int error = parts_of(call, to, {call.comm->size, 0, &topology->sources, topology->kind == MPI_CART}, in)) return error;
   if (int error = check_own_part(call, out.bytes_of(call.comm->rank), in.bytes_of(call.comm->rank))) return error;
+  sign_pairs(call, out, in);
   return carry_out<Movement<Parts, Parts>>(call, GOAL_CALL_ALLTOALLV, 0, size_t{0}, std::move(out), std::move(in));
 }
 

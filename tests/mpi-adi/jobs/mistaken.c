@@ -33,6 +33,26 @@ typedef struct {
 } Arguments;
 static const Arguments kGood = {4, 0, MPI_INT, MPI_SUM, MPI_COMM_WORLD};
 
+/* The datatype and the number of what two ranks exchange depend on both. */
+static void each_pair_its_own(void) {
+    int bytes[64];
+    for (int i = 0; i < size; ++i) {
+        bytes[i] = 256 * i;
+        counts[i] = rank + i;
+        types[i] = (rank + i) % 3 == 0 ? MPI_INT : (rank + i) % 3 == 1 ? MPI_FLOAT : MPI_BYTE;
+    }
+    MPI_Alltoallw(in, counts, bytes, types, out, counts, bytes, types, W);
+}
+
+/* On a ring, along both of its edges; so often that ranks look at what others have called before the ring is gone. */
+static void neighbors(Arguments a) {
+    const int periodic = 1;
+    MPI_Comm ring;
+    MPI_Cart_create(a.comm, 1, &size, &periodic, 0, &ring);
+    for (int i = 0; i < 40; ++i) MPI_Neighbor_alltoall(in, a.count, a.type, out, a.count, a.type, ring);
+    MPI_Comm_free(&ring);
+}
+
 static void collective(const char *name, Arguments a) {
     MPI_Request request = MPI_REQUEST_NULL;
     const int each = a.count, root = a.root;
@@ -48,6 +68,10 @@ static void collective(const char *name, Arguments a) {
     else if (!strcmp(name, "Allgatherv")) MPI_Allgatherv(in, each, a.type, out, counts, places, a.type, a.comm);
     else if (!strcmp(name, "Alltoall")) MPI_Alltoall(in, each, a.type, out, each, a.type, a.comm);
     else if (!strcmp(name, "Alltoallv")) MPI_Alltoallv(in, counts, places, a.type, out, counts, places, a.type, a.comm);
+    else if (!strcmp(name, "Alltoallw")) {
+        for (int i = 0; i < 64; ++i) places[i] *= (int)sizeof(int);
+        MPI_Alltoallw(in, counts, places, types, out, counts, places, types, a.comm);
+    } else if (!strcmp(name, "Neighbor_alltoall")) neighbors(a);
     else if (!strcmp(name, "Reduce")) MPI_Reduce(in, out, each, a.type, a.op, root, a.comm);
     else if (!strcmp(name, "Allreduce")) MPI_Allreduce(in, out, each, a.type, a.op, a.comm);
     else if (!strcmp(name, "Reduce_scatter")) MPI_Reduce_scatter(in, out, counts, a.type, a.op, a.comm);
@@ -143,6 +167,8 @@ static void correct(void) {
             if (rank == 1) MPI_Win_start(one, 0, window), MPI_Put(in, 1, MPI_INT, 0, 0, 1, MPI_INT, window), MPI_Win_complete(window);
             MPI_Group_free(&one);
             MPI_Group_free(&all);
+        } else if (is("pairs")) {
+            for (int n = 0; n < 50; ++n) each_pair_its_own();
         } else collective(call, kGood);
     }
 }
