@@ -183,7 +183,7 @@ bool ConnectionManager::call_later(const Call& call, int error) {
 void ConnectionManager::look(ConnectionClient& client) {
   // A link that is no longer calling was called by its peer meanwhile.
   for (const Call& waiting : std::exchange(again_, {}))
-    if (waiting.link->state == LinkState::calling && !call(waiting, client.unsettled())) client.disconnected(*waiting.link);
+    if (waiting.link->state == LinkState::calling && !call(waiting, client.unsettled())) client.disconnected(*waiting.link, false);
   if (!std::exchange(strangers_, false)) return;
   std::vector<int> late;
   for (auto& [fd, connection] : connections_) {
@@ -256,7 +256,9 @@ int ConnectionManager::listen(Connection& connection) {
   ssize_t n;
   do n = recv(connection.fd, connection.heard ? &beyond : &connection.hello, sizeof beyond, 0);
   while (n < 0 && errno == EINTR);
-  if (n < 0) return errno == EAGAIN || errno == EWOULDBLOCK ? 0 : -1;
+  if (n < 0 && (errno == EAGAIN || errno == EWOULDBLOCK)) return 0;
+  connection.is_silent = n < 0 && errno != ECONNRESET;
+  if (n < 0) return -1;
   return n == static_cast<ssize_t>(sizeof beyond) && !connection.heard ? 1 : -1;
 }
 
@@ -298,8 +300,9 @@ int ConnectionManager::serve(Connection& connection, ConnectionClient& client) {
   }
   if (alive) return done;
   FabricLink* link = connection.link;
+  const bool is_silent = connection.is_silent;
   drop(connection.fd);
-  if (link != nullptr) client.disconnected(*link);
+  if (link != nullptr) client.disconnected(*link, is_silent);
   return 1;
 }
 

@@ -65,7 +65,8 @@ class ConnectionClient {
   // connection of our own the answer is `link`, or null when the Hello is not acceptable.
   virtual FabricLink* hello_received(FabricLink* link, const Hello& hello) = 0;
   virtual size_t unsettled() const { return 0; }  // links whose connection the provider has yet to make
-  virtual void disconnected(FabricLink& link) = 0;
+  // `is_silent`: nothing comes from its host any more, as far as the kernel knows; else the peer has closed the connection.
+  virtual void disconnected(FabricLink& link, bool is_silent) = 0;
 
  protected:
   ~ConnectionClient() = default;
@@ -108,6 +109,7 @@ class ConnectionManager {
     bool connecting = false;
     bool heard = false;    // its Hello has come
     bool refused = false;  // its Hello is answered by kNoRoomMagic
+    bool is_silent = false;
     Hello hello;
   };
 

@@ -9,11 +9,13 @@
 
 #include <netinet/in.h>
 #include <rdma/fi_errno.h>
+#include <sys/socket.h>
 
 #include <algorithm>
 #include <array>
 #include <cstdlib>
 #include <cstring>
+#include <filesystem>
 #include <set>
 #include <stdexcept>
 #include <system_error>
@@ -175,6 +177,26 @@ void Endpoint::open_ep(const std::string& region_name) {
   name.resize(size);
   check(fi_getname(&ep->fid, name.data(), &size), *info, "tell its address");
   name.resize(size);
+}
+
+// The provider has no call for it: fi_av_remove leaves the connection as it is. Its sockets are those that come from the address which the
+// endpoint is known by, or lead to that of the peer.
+void Endpoint::shut_streams(fi_addr_t peer) const {
+  if (!by_streams() || info->addr_format != FI_SOCKADDR_IN || peer == FI_ADDR_UNSPEC) return;
+  sockaddr_in wanted{}, own{};
+  size_t size = sizeof wanted;
+  if (name.size() < sizeof own || fi_av_lookup(av.get(), peer, &wanted, &size) != 0 || size != sizeof wanted) return;
+  std::memcpy(&own, name.data(), sizeof own);
+  std::error_code none;
+  for (const auto& entry : std::filesystem::directory_iterator("/proc/self/fd", none)) {
+    const int fd = std::atoi(entry.path().filename().c_str());
+    sockaddr_in there{}, here{};
+    socklen_t there_size = sizeof there, here_size = sizeof here;
+    if (getpeername(fd, reinterpret_cast<sockaddr*>(&there), &there_size) != 0 || there.sin_family != AF_INET ||
+        getsockname(fd, reinterpret_cast<sockaddr*>(&here), &here_size) != 0 || there.sin_addr.s_addr != wanted.sin_addr.s_addr)
+      continue;
+    if (there.sin_port == wanted.sin_port || here.sin_port == own.sin_port) shutdown(fd, SHUT_RDWR);
+  }
 }
 
 }  // namespace fabric

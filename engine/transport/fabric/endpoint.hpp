@@ -44,6 +44,9 @@ struct Endpoint {
   bool by_streams() const { return name_of_provider().starts_with(kStreams) || is_net(); }
   // fi_trywait does not work: the completion queue is read before anybody sleeps.
   bool must_be_read() const { return is_net(); }
+  // Ends the provider's connections with a peer from whose host nothing comes any more, and those that other processes of that host have
+  // made: what has been sent before the network went silent would be written to memory that is its owner's again.
+  void shut_streams(fi_addr_t peer) const;
   bool needs(uint64_t mr_mode) const { return (info->domain_attr->mr_mode & mr_mode) != 0; }
 
   Info info;

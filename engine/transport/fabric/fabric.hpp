@@ -96,7 +96,10 @@ class FabricTransport final : public Transport, public Bundling, private fabric:
   int probe();
   fabric::FabricLink* hello_received(fabric::FabricLink* link, const fabric::Hello& hello) override;
   size_t unsettled() const override { return unsettled_; }
-  void disconnected(fabric::FabricLink& link) override { disconnect(link); }
+  void disconnected(fabric::FabricLink& link, bool is_silent) override {
+    link.is_silent = is_silent;
+    disconnect(link);
+  }
   // fabric.cpp
   std::vector<Operation*>& pool_of(Kind kind) { return free_[static_cast<size_t>(kind)]; }
   size_t& missing_of(Kind kind) { return missing_[static_cast<size_t>(kind)]; }

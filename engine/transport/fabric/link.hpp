@@ -60,6 +60,7 @@ struct FabricLink : Link {
   bool has_more = false;        // a grant that may go with the next message there
   bool offered = false;         // the peer knows of `here`
   bool has_rdma_slots = false;  // the peer has offered `rdma_slots`
+  bool is_silent = false;       // ended because nothing came from its host any more
   bool unconfirmed = false;     // something was injected since the last send that tells of its end
   Credit credit;
   ReceiveCredit grant;

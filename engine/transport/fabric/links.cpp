@@ -138,6 +138,7 @@ int FabricTransport::reap() {
     disconnected_.pop_back();
     assert(link.state == LinkState::ending);
     link.state = LinkState::failed;
+    if (link.is_silent) endpoint_.shut_streams(link.address);
     abandon(link);
     if (link.known) sink_.lost(link);
     ++told;

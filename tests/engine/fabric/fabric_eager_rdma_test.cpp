@@ -122,7 +122,7 @@ class ByHand final : public fabric::ConnectionClient {
     if (address_ == FI_ADDR_UNSPEC) fi_av_insert(endpoint_.av.get(), hello.name, 1, &address_, 0, nullptr);
     return &link_;
   }
-  void disconnected(fabric::FabricLink&) override {}
+  void disconnected(fabric::FabricLink&, bool) override {}
 
   template <class Done>
   void until(Done&& done) {

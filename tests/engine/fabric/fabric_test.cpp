@@ -63,7 +63,7 @@ size_t regions_of(pid_t process, bool remove) {
 
 struct Nobody final : fabric::ConnectionClient {
   fabric::FabricLink* hello_received(fabric::FabricLink*, const fabric::Hello&) override { return nullptr; }
-  void disconnected(fabric::FabricLink&) override {}
+  void disconnected(fabric::FabricLink&, bool) override {}
 };
 
 TEST(ConnectionManager, DropsWhoCallsAndDoesNotSayHello) {
