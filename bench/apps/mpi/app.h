@@ -18,6 +18,11 @@ typedef struct {
     long value, least, most;
 } Option;
 
+/* The threads' calls that a program makes; it defines another level before it includes this. */
+#ifndef APP_THREADS
+#define APP_THREADS MPI_THREAD_SINGLE
+#endif
+
 static const char *app_name;
 static int me, ranks;
 
@@ -31,7 +36,12 @@ static void app_leave(int status) {
 static void app_start(int argc, char **argv, const char *what, Option *options, int count) {
     const char *const slash = strrchr(argv[0], '/');
     app_name = slash ? slash + 1 : argv[0];
-    MPI_Init(&argc, &argv);
+    int threads = MPI_THREAD_SINGLE;
+    MPI_Init_thread(&argc, &argv, APP_THREADS, &threads);
+    if (threads < APP_THREADS) {
+        fprintf(stderr, "%s: this MPI lets threads not call it as this program does; use one with MPI_THREAD_MULTIPLE\n", app_name);
+        MPI_Abort(MPI_COMM_WORLD, 2);
+    }
     MPI_Comm_rank(MPI_COMM_WORLD, &me);
     MPI_Comm_size(MPI_COMM_WORLD, &ranks);
     for (int a = 1; a < argc; a += 2) {
@@ -81,10 +91,16 @@ static inline long app_share(long all, long *first) {
     return all * (me + 1) / ranks - *first;
 }
 
-/* Collects what all ranks found, prints the line at rank 0, and ends the program. */
-__attribute__((format(printf, 3, 4))) static int app_verdict(int right, double seconds, const char *figures, ...) {
+/* Collects what all ranks found: how many found theirs wrong. */
+static int app_wrong_ranks(int right) {
     int wrong = !right, all_wrong = 0;
     MPI_Allreduce(&wrong, &all_wrong, 1, MPI_INT, MPI_SUM, MPI_COMM_WORLD);
+    return all_wrong;
+}
+
+/* Prints the line at rank 0, and ends the program. */
+__attribute__((format(printf, 3, 4))) static inline int app_verdict(int right, double seconds, const char *figures, ...) {
+    const int all_wrong = app_wrong_ranks(right);
     if (me == 0) {
         va_list args;
         va_start(args, figures);
