@@ -107,6 +107,7 @@ void stop() {
 
 void Continuations::add(std::list<Continuation>&& one) {
   const bool is_first = left_.fetch_add(1, std::memory_order_acq_rel) == 0;
+  bool is_ended = false;
   State state = request_.state.load(std::memory_order_acquire);  // may be done since a call asked it, but did not complete it
   while ((state == State::inactive || state == State::done) &&
          !request_.state.compare_exchange_weak(state, State::active, std::memory_order_acq_rel)) {
@@ -117,9 +118,10 @@ void Continuations::add(std::list<Continuation>&& one) {
       one.front().held.emplace();
       outstanding.fetch_add(1, std::memory_order_relaxed);
     }
+    is_ended = one.front().is_due();  // the watcher finds what of the others has ended since they were added
     all_.splice(all_.end(), one);
   }
-  if (is_first || is_due()) alarm.poke();  // no message may bring it
+  if (is_first || is_ended) alarm.poke();  // no message may bring it
 }
 
 bool Continuations::is_due() const {
