@@ -112,6 +112,9 @@ int record_replacing(const Arguments& to, void* room, const Arguments& from, End
   return record_receive(room, from, ends, copied);
 }
 
+// Elements that the engine can combine where they lie.
+bool is_one_aligned(const Pieces& runs) { return runs.size() == 1 && runs[0].place % alignof(std::max_align_t) == 0; }
+
 // The end of a call that has recorded: a request, or an edge.
 int finished(int error, Ends ends, MPI_Request* handle) {
   if (error != MPI_SUCCESS) return error;
@@ -186,20 +189,28 @@ int reduce_local(const char* function, const void* in, void* inout, MPI_Count co
   if (!engine.possible) return refuse(function, kNoSuchOperation);
   const auto elements = static_cast<size_t>(count);
   const collectives::Elements from(in, elements, type), to(inout, elements, type);
-  if (runs_of(from).size() > kMostPieces || runs_of(to).size() > kMostPieces) return refuse(function, kTooManyPieces);
+  const Pieces in_runs = runs_of(from), out_runs = runs_of(to);
+  if (in_runs.size() > kMostPieces || out_runs.size() > kMostPieces) return refuse(function, kTooManyPieces);
   Recording& all = capturing->recording;
   const size_t bytes = from.bytes();
-  std::byte *const a = all.memory(bytes), *const b = all.memory(bytes);
-  NodeId last = all.add(copy_node({piece(a, bytes)}, runs_of(from), bytes));
-  last = all.add_behind(last, copy_node({piece(b, bytes)}, runs_of(to), bytes));
-  if (engine.truth)
-    for (std::byte* values : {a, b}) last = all.add_behind(last, truth_node(all, values, engine.type, bytes));
-  Node combine{.what = What::local, .memory = {piece(b, bytes)}, .a = {piece(a, bytes)}, .b = {piece(b, bytes)}};
+  Node combine{.what = What::local};
   combine.op = engine.op;
   combine.type = engine.type;
   combine.count = elements * engine.parts;
+  if (!engine.truth && is_one_aligned(in_runs) && is_one_aligned(out_runs)) {
+    combine.memory = combine.b = out_runs;
+    combine.a = in_runs;
+    return finished(MPI_SUCCESS, {all.add(std::move(combine))}, nullptr);
+  }
+  std::byte *const a = all.memory(bytes), *const b = all.memory(bytes);
+  NodeId last = all.add(copy_node({piece(a, bytes)}, in_runs, bytes));
+  last = all.add_behind(last, copy_node({piece(b, bytes)}, out_runs, bytes));
+  if (engine.truth)
+    for (std::byte* values : {a, b}) last = all.add_behind(last, truth_node(all, values, engine.type, bytes));
+  combine.memory = combine.b = {piece(b, bytes)};
+  combine.a = {piece(a, bytes)};
   last = all.add_behind(last, std::move(combine));
-  last = all.add_behind(last, copy_node(runs_of(to), {piece(b, bytes)}, bytes));
+  last = all.add_behind(last, copy_node(out_runs, {piece(b, bytes)}, bytes));
   return finished(MPI_SUCCESS, {last}, nullptr);
 }
 

@@ -78,6 +78,8 @@ std::vector<Row> collectives() {
       BOTH(Scan, scan, REDUCED, MPI_SUM),
       BOTH(Exscan, exscan, REDUCED, MPI_SUM),
       {"MPI_Allreduce in place", [](Memory& m) { return MPI_Allreduce(MPI_IN_PLACE, m.in.data(), m.count, MPI_INT, MPI_MIN, W); }},
+      {"MPI_Reduce_local of ints at odd places",
+       [](Memory& m) { return MPI_Reduce_local(m.in.data() + 1, m.out.data() + 1, m.count, MPI_INT, MPI_SUM); }},
       {"MPI_Alltoall in place", [](Memory& m) { return MPI_Alltoall(MPI_IN_PLACE, 0, MPI_INT, m.in.data(), m.count, MPI_INT, W); }},
       {"MPI_Reduce_scatter_block in place",
        [](Memory& m) { return MPI_Reduce_scatter_block(MPI_IN_PLACE, m.in.data(), m.count, MPI_INT, MPI_SUM, W); }},
