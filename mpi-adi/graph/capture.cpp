@@ -214,6 +214,20 @@ int reduce_local(const char* function, const void* in, void* inout, MPI_Count co
   return finished(MPI_SUCCESS, {last}, nullptr);
 }
 
+int pack(const char* function, const void* in, MPI_Count count, const Datatype& type, void* packed) {
+  Pieces from;
+  if (!pieces_of(in, count, type, from)) return refuse(function, kTooManyPieces);
+  const auto bytes = static_cast<size_t>(type.size * count);
+  return finished(MPI_SUCCESS, {capturing->recording.add(copy_node({piece(packed, bytes)}, std::move(from), bytes))}, nullptr);
+}
+
+int unpack(const char* function, const void* packed, void* out, MPI_Count count, const Datatype& type) {
+  Pieces to;
+  if (!pieces_of(out, count, type, to)) return refuse(function, kTooManyPieces);
+  const auto bytes = static_cast<size_t>(type.size * count);
+  return finished(MPI_SUCCESS, {capturing->recording.add(copy_node(std::move(to), {piece(packed, bytes)}, bytes))}, nullptr);
+}
+
 int start_send(Request& request, const Arguments& given, Way way) {
   Ends ends;
   const int error = record_send(given, way, ends);

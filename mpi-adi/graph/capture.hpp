@@ -13,6 +13,7 @@
 namespace portunus::mpi {
 struct Arguments;
 struct Communicator;
+struct Datatype;
 struct Request;
 namespace collectives {
 struct Call;
@@ -37,6 +38,9 @@ int receive(void* room, const Arguments& given, MPI_Request* handle);
 int exchange(const Arguments& to, void* room, const Arguments& from, bool replaces, MPI_Request* handle);
 int collective(const collectives::Call& call, collectives::Work& work);
 int reduce_local(const char* function, const void* in, void* inout, MPI_Count count, MPI_Datatype type, MPI_Op op);
+// `packed` is where the position of the call lies, which is fixed from then on.
+int pack(const char* function, const void* in, MPI_Count count, const Datatype& type, void* packed);
+int unpack(const char* function, const void* packed, void* out, MPI_Count count, const Datatype& type);
 
 // The same for persistent requests: until it is waited for, the request has another attachment.
 int start_send(Request& request, const Arguments& given, Way way);

@@ -8,6 +8,7 @@
 
 #include "mpi-adi/core/arguments.hpp"
 #include "mpi-adi/core/profiling.hpp"
+#include "mpi-adi/graph/capture.hpp"
 #include "mpi-adi/types/elements.hpp"
 #include "mpi-adi/types/type_create.hpp"
 
@@ -108,6 +109,8 @@ int64_t external_bytes(const Datatype& type, int64_t count) {
 
 // ---- checks ----
 
+constexpr char kNotConverted[] = "the engine does not convert data; use MPI_Pack and MPI_Unpack";
+
 int check_external(const char* function, const char datarep[]) {
   if (datarep != nullptr && std::strcmp(datarep, "external32") == 0) return MPI_SUCCESS;
   return raise(function, nullptr, MPI_ERR_ARG, "the data representation is not \"external32\"");
@@ -150,8 +153,10 @@ int pack(const char* function, const void* inbuf, MPI_Count incount, MPI_Datatyp
   if (int error = check_elements(function, found, *type, incount)) return error;
   const int64_t bytes = type->size * incount;
   if (int error = check_pack(function, found, *type, bytes, inbuf, outbuf, outsize, *position)) return error;
-  pack(layout_of(*type, incount), inbuf, 0, bytes, static_cast<char*>(outbuf) + *position);
+  char* const packed = static_cast<char*>(outbuf) + *position;
   *position += static_cast<Size>(bytes);
+  if (graph::is_captured_here(*found)) return graph::pack(function, inbuf, incount, *type, packed);
+  pack(layout_of(*type, incount), inbuf, 0, bytes, packed);
   return MPI_SUCCESS;
 }
 
@@ -165,8 +170,10 @@ int unpack(const char* function, const void* inbuf, Size insize, Size* position,
   if (int error = check_elements(function, found, *type, outcount)) return error;
   const int64_t bytes = type->size * outcount;
   if (int error = check_pack(function, found, *type, bytes, outbuf, inbuf, insize, *position)) return error;
-  unpack(layout_of(*type, outcount), outbuf, 0, bytes, static_cast<const char*>(inbuf) + *position);
+  const char* const packed = static_cast<const char*>(inbuf) + *position;
   *position += static_cast<Size>(bytes);
+  if (graph::is_captured_here(*found)) return graph::unpack(function, packed, outbuf, outcount, *type);
+  unpack(layout_of(*type, outcount), outbuf, 0, bytes, packed);
   return MPI_SUCCESS;
 }
 
@@ -189,6 +196,7 @@ int pack_external(const char* function, const char datarep[], const void* inbuf,
   if (int error = check_external(function, datarep)) return error;
   if (int error = check_elements(function, nullptr, *type, incount)) return error;
   if (int error = check_pack(function, nullptr, *type, external_bytes(*type, incount), inbuf, outbuf, outsize, *position)) return error;
+  if (graph::is_capturing()) return graph::refuse(function, kNotConverted);
   const auto* in = static_cast<const unsigned char*>(inbuf);
   auto* out = static_cast<unsigned char*>(outbuf) + *position;
   for_each_number(*type, incount, [&](const Datatype& elementary, int64_t displacement, int64_t bytes, int64_t external) {
@@ -206,6 +214,7 @@ int unpack_external(const char* function, const char datarep[], const void* inbu
   if (int error = check_external(function, datarep)) return error;
   if (int error = check_elements(function, nullptr, *type, outcount)) return error;
   if (int error = check_pack(function, nullptr, *type, external_bytes(*type, outcount), outbuf, inbuf, insize, *position)) return error;
+  if (graph::is_capturing()) return graph::refuse(function, kNotConverted);
   const auto* in = static_cast<const unsigned char*>(inbuf) + *position;
   auto* out = static_cast<unsigned char*>(outbuf);
   for_each_number(*type, outcount, [&](const Datatype& elementary, int64_t displacement, int64_t bytes, int64_t external) {

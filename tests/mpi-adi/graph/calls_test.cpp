@@ -10,7 +10,7 @@ namespace {
 
 // The memory that a call works on. Plain calls and graphs get two that begin alike.
 struct Memory {
-  explicit Memory(int each) : n(ranks()), count(each), in(static_cast<size_t>(4 * n * each + 8)), out(in.size(), -1) {
+  explicit Memory(int each) : n(ranks()), count(each), in(static_cast<size_t>(4 * n * each + 8)), out(in.size(), -1), packed(in.size()) {
     fill(0);
     for (int i = 0; i < 2 * n; ++i) {
       counts.push_back(each);
@@ -24,7 +24,7 @@ struct Memory {
     std::fill(out.begin(), out.end(), -1 - run);
   }
   int n, count;
-  std::vector<int> in, out, counts, places, bytes;
+  std::vector<int> in, out, packed, counts, places, bytes;
   std::vector<MPI_Datatype> types;
 };
 
@@ -92,6 +92,17 @@ std::vector<Row> collectives() {
       {"MPI_Allreduce of truths", [](Memory& m) { return MPI_Allreduce(REDUCED, MPI_LAND, W); }},
       {"MPI_Reduce of truths", [](Memory& m) { return MPI_Reduce(REDUCED, MPI_LXOR, 0, W); }},
       {"MPI_Allreduce of pairs", [](Memory& m) { return MPI_Allreduce(m.in.data(), m.out.data(), m.count / 2, MPI_2INT, MPI_MAXLOC, W); }},
+      {"MPI_Pack and MPI_Unpack",
+       [](Memory& m) {
+         const int half = m.count / 2, bytes = static_cast<int>(m.packed.size() * sizeof(int));
+         int written = 4, read = 4;
+         EXPECT_EQ(MPI_Pack(m.in.data(), half, MPI_INT, m.packed.data(), bytes, &written, W), MPI_SUCCESS);
+         EXPECT_EQ(MPI_Pack(m.in.data() + half, m.count - half, MPI_INT, m.packed.data(), bytes, &written, W), MPI_SUCCESS);
+         EXPECT_EQ(written, 4 + 4 * m.count);
+         EXPECT_EQ(MPI_Unpack(m.packed.data(), bytes, &read, m.out.data() + 1, m.count, MPI_INT, W), MPI_SUCCESS);
+         EXPECT_EQ(read, written);
+         return MPI_SUCCESS;
+       }},
       {"MPI_Reduce_local", [](Memory& m) { return MPI_Reduce_local(m.in.data(), m.out.data(), m.count, MPI_INT, MPI_PROD); }},
       {"MPI_Reduce_local of truths", [](Memory& m) { return MPI_Reduce_local(m.in.data(), m.out.data(), m.count, MPI_INT, MPI_LOR); }}};
 }
@@ -214,6 +225,12 @@ TEST(GraphCalls, TakeDerivedDatatypes) {
        }},
       {"MPI_Sendrecv_replace of a vector",
        [&](Memory& m) { return MPI_Sendrecv_replace(m.out.data(), 2, spaced, right(), 1, left(), 1, W, MPI_STATUS_IGNORE); }},
+      {"MPI_Pack and MPI_Unpack of a vector",
+       [&](Memory& m) {
+         int written = 0, read = 0;
+         EXPECT_EQ(MPI_Pack(m.in.data(), 2, spaced, m.packed.data(), 480, &written, W), MPI_SUCCESS);
+         return MPI_Unpack(m.packed.data(), 480, &read, m.out.data(), 1, spaced, W);
+       }},
       {"MPI_Bcast of a vector", [&](Memory& m) { return MPI_Bcast(m.in.data(), 2, spaced, 0, W); }},
       {"MPI_Allgather of vectors", [&](Memory& m) { return MPI_Allgather(m.in.data(), 1, spaced, m.out.data(), 1, spaced, W); }},
       {"MPI_Alltoall of vectors", [&](Memory& m) { return MPI_Alltoall(m.in.data(), 1, spaced, m.out.data(), 1, spaced, W); }},

@@ -53,6 +53,16 @@ std::vector<Row> rows() {
              MPI_Request_free(&parts);
              return error;
            }},
+          {"Pack_external",
+           [] {
+             MPI_Aint position = 0;
+             return MPI_Pack_external("external32", &value, 1, MPI_INT, &other, sizeof other, &position);
+           }},
+          {"Unpack_external",
+           [] {
+             MPI_Aint position = 0;
+             return MPI_Unpack_external("external32", &value, sizeof value, &position, &other, 1, MPI_INT);
+           }},
           {"Comm_dup", [] { return MPI_Comm_dup(W, &made); }},
           {"Comm_idup", [] { return MPI_Comm_idup(W, &made, &request); }},
           {"Comm_split", [] { return MPI_Comm_split(W, 0, 0, &made); }},
