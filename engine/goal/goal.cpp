@@ -51,12 +51,16 @@ void must_have_place(const GOAL_Buffer& buffer, size_t bytes) {
   if (buffer.memory == GOAL_USERSPACE && buffer.place == 0 && bytes > 0) throw ScheduleError({}, "a buffer has no memory");
 }
 
+// GOAL_SUCCESS, or what is wrong.
+int check_peer(int peer) {
+  const int size = Library::instance().job().size;
+  if (peer >= 0 && peer < size) return GOAL_SUCCESS;
+  return fail(GOAL_ERR_ARG, "there is no rank " + std::to_string(peer) + "; ranks are 0 to " + std::to_string(size - 1));
+}
+
 int add_message(goal_schedule* s, Kind kind, const GOAL_Buffer& buffer, size_t bytes, int peer, uint32_t tag, GOAL_Op* op) {
   if (const int code = must_be_open(s); code != GOAL_SUCCESS) return code;
-  const int size = Library::instance().job().size;
-  if (peer < 0 || peer >= size) {
-    return fail(GOAL_ERR_ARG, "there is no rank " + std::to_string(peer) + "; ranks are 0 to " + std::to_string(size - 1));
-  }
+  if (const int code = check_peer(peer); code != GOAL_SUCCESS) return code;
   if (tag == kAnyTag) return fail(GOAL_ERR_ARG, "the tag 4294967295 is reserved");
   return guarded([&] {
     must_have_place(buffer, bytes);
@@ -255,6 +259,22 @@ int GOAL_Timestamp(GOAL_Schedule schedule, GOAL_Buffer to, GOAL_Op* op) try {
 }
 GOAL_BARRIER
 
+int GOAL_Park(GOAL_Schedule schedule, GOAL_Parker park, void* argument, uint32_t count, GOAL_Buffer memory, size_t bytes, int peer,
+              GOAL_Op* op) try {
+  if (const int code = must_be_open(schedule); code != GOAL_SUCCESS) return code;
+  if (const int code = check_peer(peer); code != GOAL_SUCCESS) return code;
+  if (!park) return fail(GOAL_ERR_ARG, "there is no function that parks the operations");
+  if (count == 0) return fail(GOAL_ERR_ARG, "operations that count nothing have no end; count their acknowledgements");
+  return guarded([&] {
+    must_have_place(memory, bytes);
+    const Memory place = memory_of(*schedule, memory);
+    const VertexId v = schedule->builder.parked({park, argument}, count, static_cast<uint32_t>(peer), place, bytes);
+    if (op) *op = v;
+    return int{GOAL_SUCCESS};
+  });
+}
+GOAL_BARRIER
+
 int GOAL_Requires(GOAL_Schedule schedule, GOAL_Op op, GOAL_Op prerequisite) try {
   return add_edge(schedule, op, prerequisite, After::finish);
 }
@@ -334,6 +354,8 @@ GOAL_BARRIER
 int GOAL_Save(GOAL_Schedule schedule, void* block, size_t* bytes) try {
   if (!schedule || !bytes) return fail(GOAL_ERR_ARG, "the schedule or the size is NULL");
   if (!schedule->compiled) return fail(GOAL_ERR_STATE, "the schedule is not compiled; call GOAL_Compile first");
+  if (!schedule->compiled->plan.parked.empty())
+    return fail(GOAL_ERR_ARG, "the schedule has operations that the program parks itself, which mean something in this process alone");
   return guarded([&]() -> int {
     const std::vector<std::byte> saved = save(*schedule->compiled);
     const size_t room = *bytes;

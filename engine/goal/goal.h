@@ -137,6 +137,20 @@ int GOAL_Local(GOAL_Schedule schedule, GOAL_Local_op operation, GOAL_Type type, 
 /* Writes the monotonic clock's nanoseconds as uint64_t when it is executed. */
 int GOAL_Timestamp(GOAL_Schedule schedule, GOAL_Buffer to, GOAL_Op *op);
 
+/* Parks triggered operations of Portals' that the program makes itself, puts, gets or atomics, for one place of a schedule: on the counting
+ * event `trigger` at `threshold`, to count on the counting event `counter`, by the descriptors that they have. They stay for all
+ * executions (PtlxCTRepeat), with the same match bits in each. Called by GOAL_Compile, for the schedule and for each copy of it. A PTL_*
+ * code: GOAL_Compile fails if it is not PTL_OK. */
+typedef int (*GOAL_Parker)(void *argument, uint32_t trigger, uint64_t threshold, uint32_t counter);
+/* Adds such operations as one of the schedule: it has finished when `counter` has grown by `count` successes (1 or more), which is to be
+ * in each execution; a failure there fails the execution. Puts count acknowledgements, or they are not at their target then. They
+ * read and write `memory` of this process, as far as other operations of the schedule do, too (pieces, for more than one place). `peer` is
+ * the rank that they go to: its end fails the execution, and it is told of failures. `argument`, and the descriptors, stay until
+ * GOAL_Free. Schedules with such operations can be neither saved nor written as text.
+ * GOAL_ERR_ARG: no function, no such peer, no memory, no count. GOAL_ERR_STATE: compiled already. */
+int GOAL_Park(GOAL_Schedule schedule, GOAL_Parker park, void *argument, uint32_t count, GOAL_Buffer memory, size_t bytes, int peer,
+              GOAL_Op *op);
+
 /* `op` may start only after `prerequisite` has finished. */
 int GOAL_Requires(GOAL_Schedule schedule, GOAL_Op op, GOAL_Op prerequisite);
 /* `op` may start only after `prerequisite` has started. */
@@ -168,7 +182,7 @@ int GOAL_Compile(GOAL_Schedule schedule);
 /* Writes a compiled schedule into `block` as one position-independent block of bytes that can be kept, or sent to another
  * process. *bytes is the room there and becomes the size; with block NULL only the size is told. Addresses (GOAL_User) mean
  * something in this process alone: name memory of schedules that travel by GOAL_Arg and GOAL_Pad.
- * GOAL_ERR_NO_SPACE: there is less room. GOAL_ERR_STATE: not compiled. */
+ * GOAL_ERR_NO_SPACE: there is less room. GOAL_ERR_STATE: not compiled. GOAL_ERR_ARG: it has operations of the program's own (GOAL_Park). */
 int GOAL_Save(GOAL_Schedule schedule, void *block, size_t *bytes);
 /* A schedule from such a block, to be bound and compiled like a copy of GOAL_Clone. GOAL_ERR_ARG: the block is damaged, cut or
  * none; it has messages for ranks that the job does not have, or addresses of another process. */

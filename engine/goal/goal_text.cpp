@@ -110,6 +110,7 @@ extern "C" int GOAL_Text(GOAL_Schedule schedule, const GOAL_Group* group, char* 
   if (const int code = must_be_open(schedule); code != GOAL_SUCCESS) return code;
   return guarded([&] {
     Builder copy = schedule->builder;
+    if (!copy.plan().parked.empty()) return fail(GOAL_ERR_ARG, "the text has no word for operations that the program parks itself");
     const std::string written = write_rank(static_cast<size_t>(group->rank), in_scratchpad(copy.finish(), *group));
     const size_t room = std::exchange(*bytes, written.size());
     if (!text) return int{GOAL_SUCCESS};

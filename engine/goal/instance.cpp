@@ -46,7 +46,8 @@ std::vector<Binding> Instance::bind(std::span<const Argument> arguments) {
     const auto number = [](const Memory& m) { return m.space == Space::pieces ? m.number : 0; };
     binding.memory = address(work.memory, arguments);
     binding.pieces = number(work.memory);
-    if (plan.graph[v].is_message()) continue;
+    if (plan.graph[v].kind == Kind::parked) binding.parked = plan.parked[plan.graph[v].tag];
+    if (plan.graph[v].kind != Kind::local) continue;
     binding.op = work.op;
     binding.type = work.type;
     binding.count = work.count;

@@ -104,12 +104,13 @@ int LoadedProgram::park_all(std::span<const Operation> operations) {
   return PTL_OK;
 }
 
-// Ranks that messages come from or go to. One that takes messages from anyone exchanges them with everyone.
+// Ranks that messages come from or go to, and those of the program's own operations. One that takes messages from anyone exchanges them
+// with everyone.
 std::vector<uint32_t> LoadedProgram::peers() const {
   std::vector<uint32_t> ranks;
   for (const auto* operations : {&program_.early, &program_.triggered})
     for (const Operation& operation : *operations)
-      if (operation.action == Action::put || operation.action == Action::append) ranks.push_back(operation.peer);
+      if (operation.action != Action::local) ranks.push_back(operation.peer);
   std::ranges::sort(ranks);
   if (!ranks.empty() && ranks.back() == kAnySource) {
     ptl_size_t size = 0;
@@ -218,8 +219,20 @@ int LoadedProgram::park(const Operation& operation) {
       return PtlxTriggeredLocalVector(port_.ni(), work.op, work.type, &to, &a, &b, work.op == PTLX_DELAY ? operation.size : work.count,
                                       counters_[operation.counter], trigger, operation.when.threshold);
     }
+    case Action::parked: return park_programs_own(operation);
   }
   return PTL_ARG_INVALID;
+}
+
+// Match bits of the program's own operations are the same in each epoch.
+int LoadedProgram::park_programs_own(const Operation& operation) {
+  const Parked& own = bindings_[operation.vertex].parked;
+  const Point when = operation.when;
+  const uint32_t stride = program_.increments[when.counter];
+  if (const int code = PtlxCTRepeat(counters_[when.counter], stride, 0); code != PTL_OK) return code;
+  const int code = own.park(own.argument, counters_[when.counter], when.threshold, counters_[operation.counter]);
+  const int restored = PtlxCTRepeat(counters_[when.counter], stride, kEpochField);
+  return code != PTL_OK ? code : restored;
 }
 
 int LoadedProgram::park_stamp(uint64_t& to, Point when) {
@@ -231,7 +244,9 @@ int LoadedProgram::park_stamp(uint64_t& to, Point when) {
 int LoadedProgram::park_end_stamps() {
   for (const auto* operations : {&program_.early, &program_.triggered})
     for (const Operation& operation : *operations)
-      if (const int code = park_stamp(trace_->stamp(operation.vertex).end, {operation.counter, 1}); code != PTL_OK) return code;
+      if (const int code = park_stamp(trace_->stamp(operation.vertex).end, {operation.counter, program_.increments[operation.counter]});
+          code != PTL_OK)
+        return code;
   return PTL_OK;
 }
 

@@ -27,6 +27,7 @@
 
 #include "engine/client/objects.hpp"
 #include "engine/goal/schedules/compile.hpp"
+#include "engine/goal/schedules/plan.hpp"
 #include "engine/goal/trace.hpp"
 #include "portals/portals4.h"
 #include "portals/portals4_ext.h"
@@ -64,6 +65,7 @@ struct Binding {
   uint64_t count = 0;                               // elements
   ptlx_local_op_t op = PTLX_DELAY;                  // of the duration that the vertex has
   ptl_datatype_t type = PTL_UINT8_T;
+  Parked parked{};
 };
 
 class LoadedProgram {
@@ -106,6 +108,7 @@ class LoadedProgram {
   int park_all(std::span<const Operation> operations);
   int park(const Operation& operation);
   int park_append(const Operation& operation, Point when);
+  int park_programs_own(const Operation& operation);
   int park_stamp(uint64_t& to, Point when);
   int park_end_stamps();
   int bind_descriptor(const Operation& operation);

@@ -51,6 +51,10 @@ TracedProgram::Entry entry_of(const Operation& operation, const Binding& binding
     entry.category = "recv";
     entry.name = "recv " + bytes + " from " + peer;
     if (operation.peer != kAnySource && !operation.any_tag) entry.flow = flow_of(operation.peer, rank, operation.match_bits);
+  } else if (operation.action == Action::parked) {
+    entry.category = "program";
+    entry.bytes = 0;
+    entry.name = std::to_string(operation.size) + " of the program to " + peer;
   } else {
     const bool typed = binding.op < PTLX_TIMESTAMP;
     entry.category = "local";
@@ -169,6 +173,7 @@ Program with_own_ends(Program program) {
   for (std::vector<Operation>* operations : {&program.early, &program.triggered}) {
     for (Operation& operation : *operations) {
       const CounterId whole = operation.counter;
+      if (operation.action == Action::parked) continue;  // it has one
       if (whole != kFinish && program.increments[whole] == 1) continue;
       operation.counter = static_cast<CounterId>(program.increments.size());
       program.increments.push_back(1);

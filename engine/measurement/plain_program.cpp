@@ -228,6 +228,7 @@ int PlainProgram::park(const Operation& operation) {
     }
     case Action::append: return expect(operation, false);
     case Action::local: return park_local(operation);
+    case Action::parked: break;
   }
   return PTL_ARG_INVALID;
 }

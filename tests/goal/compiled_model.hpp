@@ -199,6 +199,7 @@ class Model {
       case Action::put:
         network_.push_back({r, operation.peer, operation.match_bits | epoch_bits(waiting.epoch), operation.vertex, waiting.epoch});
         [[fallthrough]];
+      case Action::parked:
       case Action::local:
         rank.history[operation.vertex][waiting.epoch].began = now_;
         rank.pending.push_back({operation.vertex, operation.counter, waiting.epoch});

@@ -170,6 +170,13 @@ Point Compiler::start_of(VertexId v) const {
 void Compiler::choose_completion(VertexId v) {
   Place& place = places_[v];
   const Counts after = count(graph_.dependents(v));
+  if (schedule_[v].kind == Kind::parked) {
+    place.complete = new_counter(static_cast<uint32_t>(schedule_[v].size));
+    place.end = {place.complete, program_.increments[place.complete]};
+    if (after.finish > 0) return;
+    ++program_.increments[kFinish];
+    return increment(place.end, kFinish);
+  }
   if (after.finish == 0) {
     place.complete = kFinish;
     ++program_.increments[kFinish];
@@ -203,6 +210,10 @@ void Compiler::emit(VertexId v) {
     case Kind::recv: operation.action = Action::append; break;
     case Kind::calc:
     case Kind::local: operation.action = Action::local; break;
+    case Kind::parked:
+      operation.action = Action::parked;
+      operation.peer = schedule_[v].peer;
+      break;
   }
   if (schedule_[v].is_message()) address(v, operation);
   if (!place.meets) place.start = start_of(v);

@@ -12,6 +12,7 @@
 //   - Time that is none (calc 0) is no operation: it ends at the point where it starts.
 //   - What v completes increments kFinish if nothing waits for its end; the join counter of w if only w does, and has
 //     one; else a counter of its own.
+//   - What the program parks itself counts on a counter of its own, whose K is as many successes as it says.
 //   - A receive whose memory nobody else can touch before it ended is appended at the start ("early"). If it has
 //     prerequisites, message and prerequisites meet in one counter with K = 1 + |A(v)|.
 //   - Any other receive is appended when its prerequisites are fulfilled.
@@ -69,6 +70,7 @@ enum class Action : uint8_t {
   put,     // sends the vertex's message, then increments `counter`
   append,  // appends the vertex's entry; an arrival increments `counter`
   local,   // local work (calc), then increments `counter`
+  parked,  // calls the program's function, which parks what will fill `counter`
 };
 
 struct Operation {

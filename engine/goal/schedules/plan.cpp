@@ -101,6 +101,7 @@ uint64_t Plan::bytes(VertexId v) const {
   const Work& work = works[v];
   if (graph[v].is_message()) return graph[v].size;
   if (graph[v].kind == Kind::calc) return 0;
+  if (graph[v].kind == Kind::parked) return work.count;
   return work.op == PTLX_TIMESTAMP ? sizeof(uint64_t) : work.count * width_of(work.type);
 }
 
@@ -158,6 +159,16 @@ VertexId Builder::local(ptlx_local_op_t op, ptl_datatype_t type, const Memory& d
 VertexId Builder::copy(const Memory& to, const Memory& from, uint64_t bytes) { return local(PTLX_COPY, PTL_UINT8_T, to, from, {}, bytes); }
 
 VertexId Builder::timestamp(const Memory& to) { return local(PTLX_TIMESTAMP, PTL_UINT64_T, to, {}, {}, 1); }
+
+VertexId Builder::parked(const Parked& operations, uint32_t count, uint32_t peer, const Memory& memory, uint64_t bytes) {
+  Vertex vertex;
+  vertex.kind = Kind::parked;
+  vertex.size = count;
+  vertex.peer = peer;
+  vertex.tag = static_cast<uint32_t>(plan_.parked.size());
+  plan_.parked.push_back(operations);
+  return add(vertex, {}, {.memory = memory, .a = {}, .b = {}, .count = bytes});
+}
 
 VertexId Builder::delay(uint64_t duration_ns) {
   Vertex vertex;

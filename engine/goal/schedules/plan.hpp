@@ -50,11 +50,17 @@ struct Piece {
   uint64_t bytes = 0;
 };
 
-// The operands of a vertex. Sends and receives use `memory` alone; local work all of it.
+// Triggered operations that a function of the program parks, as GOAL_Park says.
+struct Parked {
+  int (*park)(void* argument, ptl_handle_ct_t trigger, ptl_size_t threshold, ptl_handle_ct_t counter) = nullptr;
+  void* argument = nullptr;
+};
+
+// The operands of a vertex. Sends, receives and what is parked use `memory` alone; local work all of it.
 struct Work {
   Memory memory;  // source of a send, else the destination
   Memory a, b;
-  uint64_t count = 0;  // elements
+  uint64_t count = 0;  // elements; bytes of what is parked
   ptlx_local_op_t op = PTLX_COPY;
   ptl_datatype_t type = PTL_UINT8_T;
 };
@@ -65,10 +71,11 @@ struct Plan {
   Schedule graph;  // finished
   std::vector<Work> works;
   std::vector<Piece> pieces;
+  std::vector<Parked> parked;
   uint64_t scratch_bytes = 0;
   std::vector<uint64_t> argument_bytes;  // how much of each argument is used
 
-  // Bytes of each of the memories of v: the message, or the elements.
+  // Bytes of each of the memories of v: the message, the elements, or what is parked.
   [[nodiscard]] uint64_t bytes(VertexId v) const;
   // Calls f(memory, bytes, written) for each contiguous range that v works on.
   template <class F>
@@ -96,6 +103,8 @@ class Builder {
   VertexId copy(const Memory& to, const Memory& from, uint64_t bytes);
   VertexId timestamp(const Memory& to);  // writes CLOCK_MONOTONIC nanoseconds as uint64_t
   VertexId delay(uint64_t duration_ns);
+  // Ends when `count` successes have been counted. It reads and writes `memory`.
+  VertexId parked(const Parked& operations, uint32_t count, uint32_t peer, const Memory& memory, uint64_t bytes);
   VertexId join() { return delay(0); }  // nothing: ends when what it waits for has; costs no operation
   VertexId add(const Vertex& vertex, std::string_view label, const Work& work);
 
@@ -132,6 +141,7 @@ void Plan::each_range(VertexId v, F&& f) const {
   if (graph[v].is_message()) return visit(work.memory, graph[v].kind == Kind::recv);
   if (graph[v].kind == Kind::calc) return;
   visit(work.memory, true);
+  if (graph[v].kind == Kind::parked) return;
   if (has_a(work.op)) visit(work.a, false);
   if (has_b(work.op)) visit(work.b, false);
 }

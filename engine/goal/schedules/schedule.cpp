@@ -44,6 +44,7 @@ const char* name(Kind kind) {
     case Kind::recv: return "recv";
     case Kind::calc: return "calc";
     case Kind::local: return "local operation";
+    case Kind::parked: return "operation of the program";
   }
   return "operation";
 }

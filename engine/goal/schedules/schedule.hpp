@@ -47,13 +47,13 @@ struct CycleError : ScheduleError {
   using ScheduleError::ScheduleError;
 };
 
-// calc passes time; local work of the engine on memory is described by a Plan (plan.hpp).
-enum class Kind : uint8_t { send, recv, calc, local };
+// calc passes time; local work of the engine on memory, and operations that the program parks itself, are described by a Plan (plan.hpp).
+enum class Kind : uint8_t { send, recv, calc, local, parked };
 
 struct Vertex {
-  uint64_t size = 0;  // bytes; nanoseconds for calc
-  uint32_t peer = 0;  // destination of a send, source of a receive
-  uint32_t tag = 0;
+  uint64_t size = 0;  // bytes; nanoseconds for calc; how many successes are the end of what is parked
+  uint32_t peer = 0;  // destination of a send or of what is parked, source of a receive
+  uint32_t tag = 0;   // of what is parked: its number in Plan::parked
   Position where;
   uint32_t label_offset = 0;  // set by Schedule::add
   uint32_t label_length = 0;

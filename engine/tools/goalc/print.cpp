@@ -44,6 +44,7 @@ std::string work_text(const goal::Plan& plan, goal::VertexId v) {
       return "recv " + std::to_string(vertex.size) + "b from " + rank_or_any(vertex.peer) + " tag " +
              (vertex.tag == goal::kAnyTag ? "any" : std::to_string(vertex.tag));
     case Kind::calc: return "calc " + std::to_string(vertex.size);
+    case Kind::parked: return std::to_string(vertex.size) + " of the program to " + std::to_string(vertex.peer);
     case Kind::local: break;
   }
   const goal::Work& work = plan.works[v];
@@ -62,6 +63,7 @@ std::string operation_text(const goal::Compiled& compiled, const goal::Operation
     case Action::put: text = "put"; break;
     case Action::append: text = "append"; break;
     case Action::local: text = "local"; break;
+    case Action::parked: text = "parked"; break;
   }
   text = formatted("%-9s -> %-7s", text.c_str(), counter_name(operation.counter).c_str());
   if (operation.action != Action::local) text += formatted(" bits %016" PRIx64, operation.match_bits);
