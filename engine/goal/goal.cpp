@@ -275,6 +275,17 @@ int GOAL_Park(GOAL_Schedule schedule, GOAL_Parker park, void* argument, uint32_t
 }
 GOAL_BARRIER
 
+int GOAL_Exposed(GOAL_Schedule schedule, const void* memory, size_t bytes) try {
+  if (const int code = must_be_open(schedule); code != GOAL_SUCCESS) return code;
+  if ((!memory && bytes > 0) || bytes > UINTPTR_MAX - reinterpret_cast<uintptr_t>(memory))
+    return fail(GOAL_ERR_ARG, "there is no such memory that others could change");
+  return guarded([&] {
+    schedule->builder.expose(user(memory), bytes);
+    return int{GOAL_SUCCESS};
+  });
+}
+GOAL_BARRIER
+
 int GOAL_Requires(GOAL_Schedule schedule, GOAL_Op op, GOAL_Op prerequisite) try {
   return add_edge(schedule, op, prerequisite, After::finish);
 }

@@ -151,6 +151,11 @@ typedef int (*GOAL_Parker)(void *argument, uint32_t trigger, uint64_t threshold,
 int GOAL_Park(GOAL_Schedule schedule, GOAL_Parker park, void *argument, uint32_t count, GOAL_Buffer memory, size_t bytes, int peer,
               GOAL_Op *op);
 
+/* Says that others change these bytes while the schedule runs, by puts or stores: a message for them is received when what its receive
+ * requires has finished, while other messages may be before, so as not to wait. For memory of the program, as often as needed.
+ * GOAL_ERR_ARG: no memory. GOAL_ERR_STATE: compiled already. */
+int GOAL_Exposed(GOAL_Schedule schedule, const void *memory, size_t bytes);
+
 /* `op` may start only after `prerequisite` has finished. */
 int GOAL_Requires(GOAL_Schedule schedule, GOAL_Op op, GOAL_Op prerequisite);
 /* `op` may start only after `prerequisite` has started. */

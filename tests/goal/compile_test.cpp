@@ -244,6 +244,20 @@ TEST(Compile, FollowingTheStartOfAReceiveIsNotFollowingIt) {
   EXPECT_TRUE(compiled(s, f).early.empty());
 }
 
+TEST(Compile, ReceiveIntoMemoryThatOthersChangeIsAppendedWhenTriggered) {
+  Schedule s;
+  s.recv(8, 1);
+  s.recv(8, 2);
+  s.recv(8, 2);
+  s.add_dependency(1, 0);
+  s.add_dependency(2, 0);
+  const Touches f{{0, {50, 58}}, {1, {100, 108}}, {2, {108, 116}}, {kNoVertex, {90, 101}}};
+  const Program p = compiled(s, f);
+  EXPECT_EQ(std::ranges::count(p.early, 1u, &Operation::vertex), 0);
+  EXPECT_EQ(of_vertex(p, 1).when.counter, of_vertex(p, 0).counter);
+  EXPECT_EQ(std::ranges::count(p.early, 2u, &Operation::vertex), 1);
+}
+
 TEST(Compile, RangesThatOnlyTouchDoNotConflict) {
   Schedule s;
   s.send(8, 1);

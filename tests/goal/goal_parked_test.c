@@ -124,6 +124,42 @@ static void what_is_parked_runs_in_its_place(void) {
     release(&get);
 }
 
+/* A message that comes early waits where others change the memory that it is for: here until another schedule sends what its receive requires. */
+static void a_message_is_not_received_into_exposed_memory_before_its_time(void) {
+    static uint64_t one, word;
+    GOAL_Schedule s, gate;
+    GOAL_Request request, opened;
+    GOAL_Op open, receive;
+    OK(GOAL_Create(&gate));
+    OK(GOAL_Context(gate, 5));
+    OK(GOAL_Send(gate, GOAL_User(NULL), 0, rank, 2, NULL));
+    OK(GOAL_Compile(gate));
+    OK(GOAL_Create(&s));
+    OK(GOAL_Context(s, 5));
+    OK(GOAL_Exposed(s, exposed.words, sizeof exposed.words));
+    OK(GOAL_Send(s, GOAL_User(&one), sizeof one, rank, 0, NULL));
+    OK(GOAL_Recv(s, GOAL_User(NULL), 0, rank, 2, &open));
+    OK(GOAL_Recv(s, GOAL_User(&exposed.words[5]), sizeof one, rank, 0, &receive));
+    OK(GOAL_Requires(s, receive, open));
+    OK(GOAL_Send(s, GOAL_User(&one), sizeof one, rank, 1, NULL));
+    OK(GOAL_Recv(s, GOAL_User(&word), sizeof one, rank, 1, NULL));
+    OK(GOAL_Compile(s));
+    for (one = 1; one < 3; ++one) {
+        int done = 0;
+        exposed.words[5] = 77;
+        word = 0;
+        OK(GOAL_Run(s, &request));
+        while (*(volatile uint64_t *)&word == 0) OK(GOAL_Test(&request, &done));
+        CHECK(!done && *(volatile uint64_t *)&exposed.words[5] == 77);
+        OK(GOAL_Run(gate, &opened));
+        OK(GOAL_Wait(&request));
+        OK(GOAL_Wait(&opened));
+        CHECK(exposed.words[5] == one);
+    }
+    OK(GOAL_Free(&s));
+    OK(GOAL_Free(&gate));
+}
+
 /* No entry takes it: the acknowledgement says so. */
 static void a_put_that_fails_fails_the_execution(void) {
     static uint64_t out[kWords];
@@ -156,6 +192,8 @@ static void mistakes_are_told(void) {
     CHECK(GOAL_Park(s, refuse, &code, 1, GOAL_User(NULL), 8, rank, NULL) == GOAL_ERR_ARG);
     CHECK(GOAL_Park(s, refuse, &code, 1, GOAL_User(NULL), 0, size, NULL) == GOAL_ERR_ARG);
     CHECK(GOAL_Park(s, refuse, &code, 1, GOAL_User(NULL), 0, -1, NULL) == GOAL_ERR_ARG);
+    CHECK(GOAL_Exposed(s, NULL, 1) == GOAL_ERR_ARG);
+    CHECK(GOAL_Exposed(s, &code, SIZE_MAX) == GOAL_ERR_ARG);
     OK(GOAL_Park(s, refuse, &code, 1, GOAL_User(NULL), 0, rank, NULL));
     CHECK(GOAL_Text(s, &all, NULL, &bytes) == GOAL_ERR_ARG);
     CHECK(GOAL_Compile(s) == GOAL_ERR_NO_SPACE);
@@ -174,6 +212,7 @@ int main(void) {
     OK(PtlMEAppend(ni, table, &me, PTL_PRIORITY_LIST, NULL, &entry));
     meet();
     what_is_parked_runs_in_its_place();
+    a_message_is_not_received_into_exposed_memory_before_its_time();
     a_put_that_fails_fails_the_execution();
     mistakes_are_told();
     meet();

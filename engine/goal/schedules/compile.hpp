@@ -120,7 +120,7 @@ struct Range {
   uint64_t end = 0;
 };
 struct Touch {
-  VertexId vertex = kNoVertex;
+  VertexId vertex = kNoVertex;  // kNoVertex: others change it while the schedule runs
   Range range{};
 };
 
@@ -128,7 +128,7 @@ struct CompileOptions {
   uint32_t rank = 0;
   uint16_t context = 0;                  // keeps the messages of different schedules apart
   std::span<const Wildcards> wildcards;  // of all ranks; empty: nobody has any
-  std::span<const Touch> touches;        // of all vertices, in any order; empty: no two touch the same memory
+  std::span<const Touch> touches;        // of all vertices, and of others; in any order; empty: no two touch the same memory
 };
 
 // `schedule` is finished. Throws ScheduleError if the messages with one tag between two ranks are too many.
@@ -142,7 +142,7 @@ struct CompileOptions {
 [[nodiscard]] std::vector<uint32_t> running_indices(const Schedule& schedule);
 
 // For each vertex: is it a receive that may be appended before its prerequisites are fulfilled? True if every other
-// vertex with a hand on its memory starts only after it ended. `order` is one in which prerequisites come first.
+// vertex with a hand on its memory starts only after it ended, and no others change it. `order` is one in which prerequisites come first.
 [[nodiscard]] std::vector<bool> free_of_hazards(const Schedule& schedule, std::span<const Touch> touches, std::span<const VertexId> order);
 
 }  // namespace portunus::goal

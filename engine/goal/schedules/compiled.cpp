@@ -25,6 +25,7 @@ std::vector<Touch> touches_of(const Plan& plan) {
       if (bytes > 0) all.push_back({v, {imagined(m), imagined(m) + bytes}});
     });
   }
+  for (const Piece& piece : plan.exposed) all.push_back({kNoVertex, {imagined(piece.at), imagined(piece.at) + piece.bytes}});
   return all;
 }
 

@@ -20,8 +20,8 @@ struct Compiled {
 // Compiles the part of one rank. `wildcards`: see CompileOptions. Throws ScheduleError as compile() of a schedule does.
 [[nodiscard]] std::shared_ptr<const Compiled> compile(Plan plan, uint32_t rank, std::span<const Wildcards> wildcards = {});
 
-// The memory of all vertices, as addresses: those of this process as they are, the scratchpad and each argument far from them and
-// from each other.
+// The memory of all vertices, and what is exposed, as addresses: those of this process as they are, the scratchpad and each argument far
+// from them and from each other.
 [[nodiscard]] std::vector<Touch> touches_of(const Plan& plan);
 
 }  // namespace portunus::goal

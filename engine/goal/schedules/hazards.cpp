@@ -51,10 +51,12 @@ class Sweep {
     std::vector<Placed> sorted;
     sorted.reserve(touches.size());
     for (const Touch& touch : touches) {
-      if (touch.range.begin < touch.range.end)
+      if (touch.range.begin < touch.range.end && touch.vertex != kNoVertex)
         sorted.push_back({touch.range.begin, touch.range.end, position_[touch.vertex], touch.vertex});
     }
     sort_by_place(sorted);
+    for (const Touch& touch : touches)
+      if (touch.vertex == kNoVertex) lose_within(touch.range, sorted);
     for (const Placed& at : sorted) meet(at);
   }
   [[nodiscard]] bool lost(VertexId v) const { return lost_[v] != 0; }
@@ -73,6 +75,12 @@ class Sweep {
     VertexId other;
     uint32_t before;  // of the same receive
   };
+
+  // Others change this range.
+  void lose_within(const Range& range, std::span<const Placed> touches) {
+    for (const Placed& touch : touches)
+      if (touch.begin < range.end && range.begin < touch.end) lost_[touch.vertex] = 1;
+  }
 
   void meet(const Placed& touch) {
     if (touch.begin >= next_end_) close(touch.begin);

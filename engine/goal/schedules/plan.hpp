@@ -72,6 +72,7 @@ struct Plan {
   std::vector<Work> works;
   std::vector<Piece> pieces;
   std::vector<Parked> parked;
+  std::vector<Piece> exposed;  // which others change while it runs
   uint64_t scratch_bytes = 0;
   std::vector<uint64_t> argument_bytes;  // how much of each argument is used
 
@@ -121,6 +122,9 @@ class Builder {
   void scratch_bytes(uint64_t bytes) { plan_.scratch_bytes = bytes; }
   // Memory made of pieces, in their order.
   Memory pieces(std::span<const Piece> pieces);
+
+  // Others change these bytes while the plan is executed. Not for memory in pieces.
+  void expose(const Memory& memory, uint64_t bytes) { plan_.exposed.push_back({memory, bytes}); }
 
   [[nodiscard]] const Plan& plan() const { return plan_; }
   // Closes the graph: throws ScheduleError for cycles and for work outside of the scratchpad.
