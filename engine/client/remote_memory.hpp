@@ -4,6 +4,7 @@
 //   RemoteAddress  the target of an operation
 //   RemoteMemory   the same, or a pointer where this process maps it
 //   change, ring   an atomic by a pointer, and waking the threads that wait for it
+//   put ... fetch  one operation, at once or later
 //   Operations     puts, gets and atomics, counted when they are complete; quiet() waits for all of them
 //   SignalledPuts  puts, and an atomic on a word of their target when all have arrived: the engines do it, nobody waits
 //
@@ -108,6 +109,35 @@ inline int fetch(const By& by, const RemoteAddress& at, ptl_op_t op, ptl_datatyp
              ? PtlSwap(by.memory, to, operand.memory, from, bytes, at.process, at.index, at.bits, at.offset, by.user, 0, operand.expected,
                        op, type)
              : PtlFetchAtomic(by.memory, to, operand.memory, from, bytes, at.process, at.index, at.bits, at.offset, by.user, 0, op, type);
+}
+
+// The same, later: when `counter` reaches `threshold`.
+struct When {
+  ptl_handle_ct_t counter;
+  ptl_size_t threshold;
+};
+inline int put(const By& by, const RemoteAddress& to, const void* from, ptl_size_t bytes, const When& when) {
+  return PtlTriggeredPut(by.memory, address(from), bytes, by.ack, to.process, to.index, to.bits, to.offset, by.user, 0, when.counter,
+                         when.threshold);
+}
+inline int get(const By& by, const RemoteAddress& from, void* to, ptl_size_t bytes, const When& when) {
+  return PtlTriggeredGet(by.memory, address(to), bytes, from.process, from.index, from.bits, from.offset, by.user, when.counter,
+                         when.threshold);
+}
+inline int update(const By& by, const RemoteAddress& at, ptl_op_t op, ptl_datatype_t type, const void* operand, ptl_size_t bytes,
+                  const When& when) {
+  return PtlTriggeredAtomic(by.memory, address(operand), bytes, by.ack, at.process, at.index, at.bits, at.offset, by.user, 0, op, type,
+                            when.counter, when.threshold);
+}
+// The value that PTL_CSWAP and its like expect is read by the call.
+inline int fetch(const By& by, const RemoteAddress& at, ptl_op_t op, ptl_datatype_t type, const Operand& operand, void* old,
+                 ptl_size_t bytes, const When& when) {
+  const ptl_size_t to = address(old), from = address(operand.at);
+  return op == PTL_SWAP || operand.expected
+             ? PtlTriggeredSwap(by.memory, to, operand.memory, from, bytes, at.process, at.index, at.bits, at.offset, by.user, 0,
+                                operand.expected, op, type, when.counter, when.threshold)
+             : PtlTriggeredFetchAtomic(by.memory, to, operand.memory, from, bytes, at.process, at.index, at.bits, at.offset, by.user, 0, op,
+                                       type, when.counter, when.threshold);
 }
 
 // Calls message(offset, length) for parts of at most `most` bytes until one fails; no bytes are a message, too.
