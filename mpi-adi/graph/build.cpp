@@ -5,6 +5,8 @@
 #include <tuple>
 #include <vector>
 
+#include "mpi-adi/rma/window.hpp"
+
 namespace portunus::mpi::graph {
 namespace {
 
@@ -16,6 +18,7 @@ class ScheduleBuilder {
   }
 
   int build() {
+    for (const rma::Window* window : plan_.agreement.windows) expose(*window);
     std::vector<NodeId> receives;
     for (NodeId id = 0; id < spans_.size(); ++id) {
       if (node(id).what == What::receive) receives.push_back(id);
@@ -26,7 +29,7 @@ class ScheduleBuilder {
     for (const NodeId id : receives) try_to(add_receive(node(id), spans_[id]));
     for (NodeId id = 0; id < spans_.size(); ++id)
       for (const NodeId before : node(id).after) require(spans_[id].begin, spans_[before].end);
-    if (plan_.meets) try_to(GOAL_Barrier(&schedule_, &group_, nullptr));
+    if (plan_.agreement.meets) try_to(GOAL_Barrier(&schedule_, &group_, nullptr));
     return code_;
   }
 
@@ -47,6 +50,20 @@ class ScheduleBuilder {
   }
   int peer_of(const Node& node) const { return plan_.comm.job_rank(node.peer); }
 
+  // A message for memory of a window must not come before accesses of other ranks that its receive comes after.
+  void expose(const rma::Window& window) {
+    constexpr uintptr_t kLowest = 4096, kHighest = uintptr_t{1} << 47;
+    if (window.flavor == MPI_WIN_FLAVOR_DYNAMIC)
+      try_to(GOAL_Exposed(schedule_, reinterpret_cast<const void*>(kLowest), kHighest - kLowest));
+    for (const rma::Member& member : window.members)
+      if (member.mapped) try_to(GOAL_Exposed(schedule_, member.mapped, static_cast<size_t>(member.size)));
+  }
+
+  int add_access(const Node& node, GOAL_Op& op) {
+    const auto messages = static_cast<uint32_t>(node.access->messages.size());
+    return GOAL_Park(schedule_, RemoteAccess::park, node.access.get(), messages, buffer(node.memory), node.count, peer_of(node), &op);
+  }
+
   int add(const Node& node, GOAL_Span& span) {
     int code = GOAL_SUCCESS;
     switch (node.what) {
@@ -55,6 +72,7 @@ class ScheduleBuilder {
       case What::local:
         code = GOAL_Local(schedule_, node.op, node.type, buffer(node.memory), buffer(node.a), buffer(node.b), node.count, &span.begin);
         break;
+      case What::access: code = add_access(node, span.begin); break;
       case What::collective: return GOAL_Call_add(schedule_, &group_, &node.collective->call, &span);
       case What::gated:
         if (!plan_.gates_are_open) {

@@ -7,12 +7,19 @@
 #pragma once
 
 #include <map>
+#include <vector>
 
 #include "engine/goal/goal_call.h"
 #include "mpi-adi/comm/comm.hpp"
 #include "mpi-adi/graph/recording.hpp"
 
 namespace portunus::mpi::graph {
+
+// The findings about the recordings of all ranks.
+struct Agreement {
+  bool meets = false;                         // the ranks have to wait for one another, lest one is too many runs ahead
+  std::vector<const rma::Window*> windows{};  // that some of them access
+};
 
 constexpr uint32_t kMessageTag = 0, kAnswerTag = 1, kCollectiveTag = 2, kFirstGateTag = 3;
 constexpr int kMostGates = 1024;
@@ -21,7 +28,7 @@ struct Plan {
   const Communicator& comm;
   const GOAL_Group& group;
   const Recording& recording;
-  bool meets;
+  Agreement agreement;
   std::map<int, uint64_t>& signals;
   bool gates_are_open = false;  // for a text: nobody opens them
 };

@@ -115,20 +115,21 @@ int record_replacing(const Arguments& to, void* room, const Arguments& from, End
 // Elements that the engine can combine where they lie.
 bool is_one_aligned(const Pieces& runs) { return runs.size() == 1 && runs[0].place % alignof(std::max_align_t) == 0; }
 
-// The end of a call that has recorded: a request, or an edge.
-int finished(int error, Ends ends, MPI_Request* handle) {
+int finished(int error, Ends ends, MPI_Request* handle) { return capturing->finish(error, std::move(ends), handle); }
+
+}  // namespace
+
+int Capture::finish(int error, Ends ends, MPI_Request* handle) {
   if (error != MPI_SUCCESS) return error;
   if (handle == nullptr) {
-    capturing->recording.wait_for(ends);
+    recording.wait_for(ends);
     return MPI_SUCCESS;
   }
   auto kept = std::make_unique<Ends>(std::move(ends));
   *handle = reinterpret_cast<MPI_Request>(kept.get());
-  capturing->handles.emplace(*handle, std::move(kept));
+  handles.emplace(*handle, std::move(kept));
   return MPI_SUCCESS;
 }
-
-}  // namespace
 
 Capture* current() { return capturing.get(); }
 bool is_capturing() { return capturing != nullptr; }
@@ -136,6 +137,7 @@ bool is_captured_here(const Communicator& comm) { return capturing && &capturing
 
 void begin_capture(Communicator& comm) {
   capturing = std::make_unique<Capture>(comm);
+  captures.fetch_add(1, std::memory_order_relaxed);
   comm.attention.fetch_or(Communicator::kCaptured, std::memory_order_relaxed);
 }
 
@@ -145,6 +147,7 @@ std::unique_ptr<Capture> end_capture() {
     Request& request = **capturing->started.begin();
     static_cast<StartedHere*>(request.attached)->give_back(request);
   }
+  captures.fetch_sub(1, std::memory_order_relaxed);
   return std::move(capturing);
 }
 

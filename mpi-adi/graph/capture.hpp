@@ -6,6 +6,7 @@
 // Thread: the one that captures; is_captured_here() any.
 #pragma once
 
+#include <atomic>
 #include <cstdint>
 
 #include "mpi-adi/mpi.h"
@@ -22,6 +23,10 @@ class Work;
 }  // namespace portunus::mpi
 
 namespace portunus::mpi::graph {
+
+// How many threads of the process capture, for calls that look at no communicator.
+inline constinit std::atomic<uint32_t> captures{0};
+inline bool does_any_thread_capture() { return captures.load(std::memory_order_relaxed) != 0; }
 
 // Whether this thread captures; whether it captures this communicator.
 [[gnu::cold]] bool is_capturing();

@@ -17,13 +17,25 @@ namespace portunus::mpi::graph {
 
 using Ends = std::vector<NodeId>;
 
+// An access that no flush has waited for, or an accumulate that others may have to wait for.
+struct PendingAccess {
+  AccessedRank target;
+  NodeId end;
+  int64_t begin = 0, bound = 0;  // bytes of the target
+  bool accumulates = false;
+};
+
 struct Capture {
   explicit Capture(Communicator& captured) : comm(captured) {}
+
+  // The end of a call that has recorded: a request, or an edge. An error class.
+  int finish(int error, Ends ends, MPI_Request* handle);
 
   Communicator& comm;
   Recording recording;
   std::map<MPI_Request, std::unique_ptr<Ends>> handles;  // a handle is the address of its ends
-  std::set<Request*> started;                            // persistent requests that were not waited for
+  std::vector<PendingAccess> accesses;
+  std::set<Request*> started;  // persistent requests that were not waited for
   std::set<int> gates, signals;
   std::string refusal;  // what makes it void
 };

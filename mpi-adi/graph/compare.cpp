@@ -11,6 +11,7 @@
 #include "mpi-adi/collectives/call_log.hpp"
 #include "mpi-adi/core/errors.hpp"
 #include "mpi-adi/graph/graph.hpp"
+#include "mpi-adi/rma/window.hpp"
 
 namespace portunus::mpi::graph {
 namespace {
@@ -22,7 +23,7 @@ constexpr const char* kNames[] = {
 };
 
 struct Header {
-  uint64_t good, collectives, hash, meets;
+  uint64_t good, collectives, hash, meets, windows;
 };
 struct Message {
   uint64_t bytes;
@@ -33,6 +34,8 @@ struct Message {
 class Comparison {
  public:
   Comparison(Communicator& comm, Recording& recording) : comm_(comm), all_(handle_of(&comm)), ranks_(static_cast<size_t>(comm.size)) {
+    for (const AccessedRank& target : recording.accessed())
+      if (std::ranges::find(windows_, target.window->number) == windows_.end()) windows_.push_back(target.window->number);
     for (Node& node : recording.nodes()) {
       if (node.what == What::send) out_.resize(ranks_), out_[static_cast<size_t>(node.peer)].push_back(message_of(node));
       if (node.what == What::receive) in_.resize(ranks_), in_[static_cast<size_t>(node.peer)].push_back(&node);
@@ -43,7 +46,7 @@ class Comparison {
     in_.resize(ranks_);
   }
 
-  int run(const std::string& refusal, bool& meets, std::string& sentence);
+  int run(const std::string& refusal, Agreement& agreement, std::string& sentence);
 
  private:
   static Message message_of(const Node& node) { return {node.count, node.tag, node.synchronous}; }
@@ -64,6 +67,7 @@ class Comparison {
 
   int tell(bool good);
   int compare_collectives(std::string& sentence);
+  int tell_windows(std::vector<const rma::Window*>& all);
   int exchange_messages();
   bool match(size_t rank, std::string& sentence);
   bool each_is_in_a_circle() const;
@@ -74,6 +78,7 @@ class Comparison {
   std::vector<std::vector<Message>> out_;
   std::vector<std::vector<Node*>> in_;
   std::vector<Collective::Key> collectives_;
+  std::vector<uint16_t> windows_;  // that this rank accesses
   bool meets_ = false;
   std::vector<std::byte> told_;
   std::vector<Message> coming_;
@@ -83,7 +88,7 @@ class Comparison {
 
 int Comparison::tell(bool good) {
   std::vector<std::byte> mine(record());
-  const Header header{good, collectives_.size(), hash(), meets_};
+  const Header header{good, collectives_.size(), hash(), meets_, windows_.size()};
   std::memcpy(mine.data(), &header, sizeof header);
   for (size_t i = 0; i < ranks_; ++i) {
     const auto number = static_cast<uint32_t>(out_[i].size());
@@ -119,6 +124,22 @@ int Comparison::compare_collectives(std::string& sentence) {
       return MPI_ERR_ARG;
     }
   }
+  return MPI_SUCCESS;
+}
+
+// Each rank has the windows of the others, too, and knows them by the same numbers.
+int Comparison::tell_windows(std::vector<const rma::Window*>& all) {
+  constexpr uint16_t kNone = UINT16_MAX;
+  size_t most = 0;
+  for (size_t i = 0; i < ranks_; ++i) most = std::max<size_t>(most, header_of(i).windows);
+  if (most == 0) return MPI_SUCCESS;
+  std::vector<uint16_t> mine = windows_, theirs(most * ranks_);
+  mine.resize(most, kNone);
+  const auto bytes = static_cast<int>(most * sizeof kNone);
+  if (int error = PMPI_Allgather(mine.data(), bytes, MPI_BYTE, theirs.data(), bytes, MPI_BYTE, all_)) return error;
+  rma::windows.for_each([&](const rma::Window& window) {
+    if (window.comm != nullptr && std::ranges::find(theirs, window.number) != theirs.end()) all.push_back(&window);
+  });
   return MPI_SUCCESS;
 }
 
@@ -186,7 +207,7 @@ bool Comparison::each_is_in_a_circle() const {
   return true;
 }
 
-int Comparison::run(const std::string& refusal, bool& meets, std::string& sentence) {
+int Comparison::run(const std::string& refusal, Agreement& agreement, std::string& sentence) {
   if (int error = tell(refusal.empty())) return error;
   sentence = refusal;
   for (size_t i = 0; i < ranks_; ++i) {
@@ -195,6 +216,7 @@ int Comparison::run(const std::string& refusal, bool& meets, std::string& senten
     return MPI_ERR_UNSUPPORTED_OPERATION;
   }
   if (int error = compare_collectives(sentence)) return error;
+  if (int error = tell_windows(agreement.windows)) return error;
   if (int error = exchange_messages()) return error;
   bool fits = true;
   for (size_t i = 0; i < ranks_ && fits; ++i) fits = match(i, sentence);
@@ -202,14 +224,14 @@ int Comparison::run(const std::string& refusal, bool& meets, std::string& senten
   if (int error = PMPI_Allreduce(&wrong, &anywhere, 1, MPI_INT, MPI_MAX, all_)) return error;
   if (anywhere > 0 && fits) sentence = "rank " + std::to_string(anywhere - 1) + " has captured messages that do not fit; see its error";
   const bool meets_by_itself = meets_ || (collectives_.empty() && each_is_in_a_circle());
-  meets = ranks_ > 1 && !meets_by_itself;
+  agreement.meets = ranks_ > 1 && !meets_by_itself;
   return anywhere > 0 ? MPI_ERR_ARG : MPI_SUCCESS;
 }
 
 }  // namespace
 
-int compare(Communicator& comm, Recording& recording, const std::string& refusal, bool& meets, std::string& sentence) {
-  return Comparison(comm, recording).run(refusal, meets, sentence);
+int compare(Communicator& comm, Recording& recording, const std::string& refusal, Agreement& agreement, std::string& sentence) {
+  return Comparison(comm, recording).run(refusal, agreement, sentence);
 }
 
 }  // namespace portunus::mpi::graph

@@ -1,6 +1,7 @@
 // graph.cpp: see graph.hpp.
 #include "mpi-adi/graph/graph.hpp"
 
+#include <algorithm>
 #include <atomic>
 #include <cstring>
 #include <fstream>
@@ -13,8 +14,10 @@
 #include "mpi-adi/comm/comm_create.hpp"
 #include "mpi-adi/core/device.hpp"
 #include "mpi-adi/core/errors.hpp"
+#include "mpi-adi/graph/access.hpp"
 #include "mpi-adi/graph/build.hpp"
 #include "mpi-adi/mpi-ext.h"
+#include "mpi-adi/rma/window.hpp"
 #include "mpi-adi/ulfm/ulfm.hpp"
 
 namespace portunus::mpi::graph {
@@ -23,7 +26,8 @@ namespace {
 constinit ObjectPool<Graph, kMaxCommunicators> graphs;
 
 constexpr char kNotMade[] = "there is no room for so large a graph, or it has messages for processes of another job";
-constexpr char kNotWritten[] = "the graph has types that the text has no words for: integers, float and double have some";
+constexpr char kNotWritten[] =
+    "the graph has one-sided accesses, or types other than integers, float and double, which the text has no words for";
 
 bool no_mistake(Communicator&) { return false; }
 
@@ -36,6 +40,24 @@ void free_graph(Graph* graph) { graphs.release(graph); }
 void revoke(const Communicator& origin) {
   graphs.for_each([&](Graph& graph) {
     if (graph.origin == &origin && graph.domain) GOAL_Domain_revoke(graph.domain);
+  });
+}
+
+bool is_accessed(const rma::Window& window) {
+  bool found = false;
+  graphs.for_each([&](Graph& graph) { found = found || (graph.running() && graph.accesses(window)); });
+  return found;
+}
+
+bool is_in_use(const rma::Window& window) {
+  bool found = false;
+  graphs.for_each([&](Graph& graph) { found = found || (graph.running() && graph.has(window)); });
+  return found;
+}
+
+void forget_window(const rma::Window& window) {
+  graphs.for_each([&](Graph& graph) {
+    if (graph.has(window)) graph.lose(window);
   });
 }
 
@@ -84,7 +106,7 @@ int Graph::compile() {
     if (node.what == What::signal) signals_[node.number] = 0;
     if (node.what == What::gated) gates_[node.number] = {};
   }
-  if (code == GOAL_SUCCESS) code = build({*comm, group_, recording_, meets_, signals_}, schedule_);
+  if (code == GOAL_SUCCESS) code = build({*comm, group_, recording_, agreement_, signals_}, schedule_);
   if (code == GOAL_SUCCESS) code = GOAL_Compile(schedule_);
   const unsigned context = client::kFirstCommunicatorsProgramContext + comm->context / kContextsPerCommunicator;
   for (auto& [number, entry] : gates_) {
@@ -106,7 +128,7 @@ int Graph::make(const char* function, Communicator& from, Recording&& recorded, 
   std::memcpy(comm->name, from.name, sizeof comm->name);
   comm->errhandler.store(MPI_ERRORS_RETURN, std::memory_order_relaxed);
   std::string sentence;
-  int error = compare(*comm, recording_, refusal, meets_, sentence);
+  int error = compare(*comm, recording_, refusal, agreement_, sentence);
   if (error == MPI_SUCCESS) {
     const int code = compile();
     int good = code == GOAL_SUCCESS, all_good = 0;
@@ -122,9 +144,29 @@ int Graph::make(const char* function, Communicator& from, Recording&& recorded, 
   return raise_own(function, error, sentence.c_str());
 }
 
+bool Graph::accesses(const rma::Window& window) const {
+  return std::ranges::any_of(recording_.accessed(), [&](const AccessedRank& target) { return target.window == &window; });
+}
+
+bool Graph::has(const rma::Window& window) const { return std::ranges::find(agreement_.windows, &window) != agreement_.windows.end(); }
+
+void Graph::lose(const rma::Window& window) {
+  std::erase(agreement_.windows, &window);
+  failed_ = MPI_ERR_WIN;
+}
+
+int Graph::check_epochs(const char* function) const {
+  for (const AccessedRank& target : recording_.accessed())
+    if (!rma::is_passive(*target.window, target.rank))
+      return raise_own(function, MPI_ERR_RMA_SYNC, "the graph accesses a window without a passive epoch; call MPI_Win_lock_all first");
+  return MPI_SUCCESS;
+}
+
 int Graph::begin_run(const char* function, MPI_Request* handle) {
   if (running()) return raise_own(function, MPI_ERR_REQUEST, "the graph runs already; complete its request first");
+  if (failed_ == MPI_ERR_WIN) return raise_own(function, failed_, "a window that the graph accesses was freed; free the graph, too");
   if (failed_ != MPI_SUCCESS) return raise_own(function, failed_, "the graph has failed, and can only be freed");
+  if (int error = check_epochs(function)) return error;
   const MPI_Errhandler handler = origin ? origin->errhandler.load(std::memory_order_acquire) : MPI_ERRHANDLER_NULL;
   if (origin && handler != comm->errhandler.load(std::memory_order_relaxed)) replace_errhandler(comm->errhandler, handler);
   Request* const request = pool.claim(comm, false);
@@ -211,7 +253,7 @@ std::string Graph::text() {
   std::string written;
   size_t bytes = 0;
   int code = GOAL_Create(&schedule);
-  if (code == GOAL_SUCCESS) code = build({*comm, group_, recording_, false, signals_, true}, schedule);
+  if (code == GOAL_SUCCESS) code = build({*comm, group_, recording_, {}, signals_, true}, schedule);
   if (code == GOAL_SUCCESS) code = GOAL_Text(schedule, &group_, nullptr, &bytes);
   if (code == GOAL_SUCCESS) {
     written.resize(bytes);
@@ -232,7 +274,7 @@ int Graph::write(const char* function, const char* path) {
   for (size_t i = 0; i < ranks; ++i) {
     if (sizes[i] > 0) continue;
     return raise_own(function, MPI_ERR_UNSUPPORTED_OPERATION,
-                     mine.empty() ? kNotWritten : "another rank's part has types that the text has no words for");
+                     mine.empty() ? kNotWritten : "another rank's part has accesses or types that the text has no words for");
   }
   for (size_t i = 0; i < ranks; ++i) places[i] = std::exchange(total, total + sizes[i]);
   std::string whole(static_cast<size_t>(total) + 1, '\0');

@@ -14,6 +14,7 @@
 
 #include "engine/goal/goal_call.h"
 #include "mpi-adi/comm/comm.hpp"
+#include "mpi-adi/graph/build.hpp"
 #include "mpi-adi/graph/recording.hpp"
 #include "mpi-adi/request/request.hpp"
 
@@ -38,6 +39,11 @@ class Graph final : public Attachment {
   int passed(const char* function, int signal, int* flag);
   int write(const char* function, const char* path);
   bool running() const { return request_ != nullptr; }
+  // Whether this rank, or any, accesses the window in a run.
+  bool accesses(const rma::Window& window) const;
+  bool has(const rma::Window& window) const;
+  // The window is freed: the graph runs no more.
+  void lose(const rma::Window& window);
 
   // The communicator that was captured, while it lives.
   Communicator* origin = nullptr;
@@ -56,11 +62,12 @@ class Graph final : public Attachment {
   // Ends the run that has ended: a code of GOAL.
   int end_run();
   void find_cause();  // of a failure
+  int check_epochs(const char* function) const;
   std::string text();
   int raise_own(const char* function, int code, const char* sentence) const;
 
   Recording recording_;
-  bool meets_ = false;  // the ranks have to wait for one another, lest one is too many runs ahead
+  Agreement agreement_;
   GOAL_Group group_{};
   GOAL_Team team_ = nullptr;
   GOAL_Schedule schedule_ = nullptr;
@@ -79,8 +86,8 @@ Graph* make_graph();
 void free_graph(Graph* graph);
 
 // Compares the recordings of all ranks of `comm`, the graph's own, and notes in each receive which message comes. MPI_SUCCESS; an error
-// class, which `sentence` explains, on every rank that finds it. `meets`: see Graph.
-int compare(Communicator& comm, Recording& recording, const std::string& refusal, bool& meets, std::string& sentence);
+// class, which `sentence` explains, on every rank that finds it.
+int compare(Communicator& comm, Recording& recording, const std::string& refusal, Agreement& agreement, std::string& sentence);
 
 // Fails the runs of all graphs of a communicator that is revoked.
 void revoke(const Communicator& origin);

@@ -42,7 +42,7 @@ NodeId Recording::frontier() {
 
 NodeId Recording::add(Node node) {
   node.base = frontier();
-  if (node.base != kNothing) node.after = {node.base};
+  if (node.base != kNothing) node.after.push_back(node.base);
   return push(std::move(node));
 }
 
@@ -59,6 +59,10 @@ void Recording::wait_for(std::span<const NodeId> ends) {
   for (const NodeId old : frontier_)
     if (std::ranges::none_of(ends, [&](NodeId end) { return end == old || nodes_[end].base == old; })) all.push_back(old);
   frontier_ = std::move(all);
+}
+
+void Recording::accesses(const AccessedRank& target) {
+  if (std::ranges::find(accessed_, target) == accessed_.end()) accessed_.push_back(target);
 }
 
 std::byte* Recording::memory(size_t bytes) {

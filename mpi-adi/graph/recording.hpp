@@ -12,7 +12,13 @@
 #include <span>
 #include <vector>
 
+#include "engine/client/objects.hpp"
+#include "engine/client/remote_memory.hpp"
 #include "engine/goal/goal_call.h"
+
+namespace portunus::mpi::rma {
+struct Window;
+}
 
 namespace portunus::mpi::graph {
 
@@ -20,7 +26,7 @@ using NodeId = uint32_t;
 constexpr NodeId kNothing = UINT32_MAX;
 using Pieces = std::vector<GOAL_Piece>;
 
-enum class What : uint8_t { send, receive, local, collective, gated, signal, join };
+enum class What : uint8_t { send, receive, local, collective, access, gated, signal, join };
 
 // A collective, with copies of what its arrays said. The key is what all ranks must have alike.
 struct Collective {
@@ -36,9 +42,35 @@ struct Collective {
   std::vector<ptrdiff_t> in_places, out_places;
 };
 
+// The messages of an access to a window, which one operation of the schedule parks.
+struct RemoteAccess {
+  struct Message {
+    client::RemoteAddress at;
+    std::byte *from, *to;  // in this process: what goes, and where the answer goes
+    size_t bytes;
+  };
+  enum class Verb : uint8_t { put, get, update, fetch };
+
+  Verb verb = Verb::put;
+  ptl_op_t op = PTL_SUM;
+  ptl_datatype_t type = PTL_UINT8_T;
+  std::vector<Message> messages{};
+  client::Descriptor memory{};
+
+  // As GOAL_Park says; `access` is one of these.
+  static int park(void* access, ptl_handle_ct_t trigger, ptl_size_t threshold, ptl_handle_ct_t counter);
+};
+
+// A rank of a window that is accessed.
+struct AccessedRank {
+  const rma::Window* window;
+  size_t rank;
+  bool operator==(const AccessedRank&) const = default;
+};
+
 struct Node {
   What what = What::join;
-  Pieces memory{}, a{}, b{};  // messages use the first alone; local: memory = a op b
+  Pieces memory{}, a{}, b{};  // messages and accesses use the first alone; local: memory = a op b
   int peer = 0, tag = 0;      // in the communicator
   bool synchronous = false;   // a send that ends when its receive has begun; so does that receive, once the ranks have compared
   GOAL_Local_op op = GOAL_COPY;
@@ -46,6 +78,7 @@ struct Node {
   size_t count = 0;  // local: elements; messages: bytes
   int number = 0;    // of a gate or a signal
   std::unique_ptr<Collective> collective{};
+  std::unique_ptr<RemoteAccess> access{};
   std::vector<NodeId> after{};
   NodeId base = kNothing;  // what had been waited for
   // Receives, once the ranks have compared: which of the sender's messages to this rank comes, and how long it is.
@@ -55,7 +88,7 @@ struct Node {
 
 class Recording {
  public:
-  // Behind all that has been waited for; behind one node.
+  // Behind all that has been waited for, and what the node is behind already; behind one node alone.
   NodeId add(Node node);
   NodeId add_behind(NodeId before, Node node);
   // Nodes that are added from now on come behind these.
@@ -63,7 +96,9 @@ class Recording {
   // Memory that lives as long as the graph.
   std::byte* memory(size_t bytes);
   void clear() { nodes_.clear(); }
+  void accesses(const AccessedRank& target);
 
+  const std::vector<AccessedRank>& accessed() const { return accessed_; }
   std::deque<Node>& nodes() { return nodes_; }
   const std::deque<Node>& nodes() const { return nodes_; }
 
@@ -75,6 +110,7 @@ class Recording {
   std::deque<Node> nodes_;
   std::vector<NodeId> frontier_;
   std::vector<std::unique_ptr<std::byte[]>> memory_;
+  std::vector<AccessedRank> accessed_;
 };
 
 inline GOAL_Piece piece(const void* at, size_t bytes) { return {GOAL_USERSPACE, 0, reinterpret_cast<uintptr_t>(at), bytes}; }

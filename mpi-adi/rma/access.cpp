@@ -3,6 +3,7 @@
 
 #include "mpi-adi/core/arguments.hpp"
 #include "mpi-adi/core/errors.hpp"
+#include "mpi-adi/graph/access.hpp"
 
 namespace portunus::mpi::rma {
 namespace {
@@ -57,6 +58,8 @@ int check_access(const char* function, MPI_Win win, int rank, MPI_Aint displacem
   if (rank < 0 || which >= window.members.size())
     return raise(function, window, MPI_ERR_RANK, "there is no rank %d among %zu", rank, window.members.size());
   if (int error = check_origin(function, window, target)) return error;
+  access.captured = graph::is_captured_here(window);
+  if (access.captured && !is_passive(window, which)) return graph::refuse(function, graph::kNotPassive);
   if (!in_epoch(window, which)) [[unlikely]]
     return raise(function, window, MPI_ERR_RMA_SYNC, "no epoch of accesses to rank %d is under way", rank);
   const Member& member = window.members[which];

@@ -22,6 +22,8 @@ struct Access {
   Window* window = nullptr;
   const Member* member = nullptr;  // nullptr: MPI_PROC_NULL, nothing is to be done
   int64_t displacement = 0;        // in bytes, at the target
+  bool captured = false;           // it becomes part of a graph
+  MPI_Request* handle = nullptr;   // of a call with a request that is captured
   // A call with a request has these two, see report.hpp.
   Request* whole = nullptr;
   Report* report = nullptr;

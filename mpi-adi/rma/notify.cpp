@@ -117,6 +117,7 @@ int create(const char* function, Window& window, int n) {
 
 int check_notified(const char* function, MPI_Win win, int rank, int idx, Window*& window) {
   if (int error = check(function, win, window)) return error;
+  if (graph::is_captured_here(*window)) return graph::refuse(function, graph::kNotNotified);
   const Notifications* const all = window->notifications.get();
   if (all == nullptr) return raise(function, *window, MPI_ERR_WIN, "the window has no notifications; call MPIX_Win_create_notify first");
   if (rank == MPI_PROC_NULL) return MPI_SUCCESS;
@@ -248,6 +249,7 @@ extern "C" int PMPIX_Win_create_notify(MPI_Win win, int n) try {
   static constexpr char kName[] = "MPIX_Win_create_notify";
   Window* window;
   if (int error = portunus::mpi::rma::check(kName, win, window)) return error;
+  if (portunus::mpi::graph::is_captured_here(*window)) return portunus::mpi::graph::refuse(kName, portunus::mpi::graph::kNotNotified);
   return create(kName, *window, n);
 }
 MPIX_WEAK_NAME(Win_create_notify)

@@ -1,6 +1,8 @@
 // report.cpp: parts of requests of single accesses.
 #include "mpi-adi/rma/report.hpp"
 
+#include "mpi-adi/graph/access.hpp"
+
 namespace portunus::mpi::rma {
 namespace {
 
@@ -43,10 +45,14 @@ int used(const client::By& ticket, int code) {
   return code;
 }
 
-int open_request(const char* function, MPI_Win win, const MPI_Request* request, Access& access) {
+int open_request(const char* function, MPI_Win win, MPI_Request* request, Access& access) {
   Window* window;
   if (int error = check(function, win, window)) return error;
   if (request == nullptr) return raise(function, *window, MPI_ERR_ARG, "the address for the request is null");
+  if (graph::is_captured_here(*window)) {
+    *(access.handle = request) = MPI_REQUEST_NULL;
+    return MPI_SUCCESS;
+  }
   Request* whole = pool.claim(window->comm, false);
   if (whole == nullptr) return raise(function, *window, MPI_ERR_NO_MEM, "%u requests are in use, the most there can be", pool.most());
   whole->source = MPI_ANY_SOURCE;
@@ -58,6 +64,7 @@ int open_request(const char* function, MPI_Win win, const MPI_Request* request, 
 }
 
 int close_request(const Access& access, int error, MPI_Request* handle) {
+  if (access.handle != nullptr) return error;
   if (error == MPI_SUCCESS && access.unreported) error = flush("MPI_Rput", *access.window);
   if (error == MPI_SUCCESS) *handle = mpi::handle_of(access.whole);
   else device::detach(*access.whole);  // its operations end by themselves

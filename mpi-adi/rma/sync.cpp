@@ -5,6 +5,7 @@
 #include "mpi-adi/core/checks.hpp"
 #include "mpi-adi/core/errors.hpp"
 #include "mpi-adi/core/profiling.hpp"
+#include "mpi-adi/graph/access.hpp"
 #include "mpi-adi/rma/lock.hpp"
 #include "mpi-adi/rma/window.hpp"
 
@@ -47,7 +48,20 @@ int flush_all(const char* function, MPI_Win win, int rank) {
   if (rank >= 0 || rank < -1)
     if (int error = check_rank(function, *window, rank)) return error;
   if (int error = check_passive(function, *window, rank)) return error;
+  if (graph::is_captured_here(*window)) return graph::flush(*window, rank);
   return flush(function, *window);
+}
+
+// Finds the window of a call that begins or ends an epoch.
+int check_epoch_call(const char* function, MPI_Win win, Window*& window) {
+  if (int error = check(function, win, window)) return error;
+  if (graph::is_captured_here(*window)) return graph::refuse(function, graph::kEpochsStay);
+  return MPI_SUCCESS;
+}
+
+int check_unlock(const char* function, MPI_Win win, Window*& window) {
+  if (int error = check_epoch_call(function, win, window)) return error;
+  return graph::is_accessed(*window) ? raise(function, *window, MPI_ERR_RMA_SYNC, graph::kStillAccessed) : int{MPI_SUCCESS};
 }
 
 // Finds the members of a group as ranks of the window.
@@ -73,6 +87,8 @@ bool is_synchronized(const Window& window) {
   const Epoch epoch = window.epoch;
   return epoch != Epoch::access && epoch != Epoch::lock_all && !holds_locks(window) && !window.exposed;
 }
+
+bool is_passive(const Window& window, size_t rank) { return window.epoch == Epoch::lock_all || window.locked[rank] != 0; }
 
 int flush(const char* function, Window& window) {
   std::atomic_thread_fence(std::memory_order_seq_cst);  // copies into shared memory, too
@@ -114,7 +130,7 @@ using namespace portunus::mpi::rma;
 extern "C" int PMPI_Win_fence(int assert, MPI_Win win) try {
   static constexpr char kName[] = "MPI_Win_fence";
   Window* window;
-  if (int error = portunus::mpi::rma::check(kName, win, window)) return error;
+  if (int error = check_epoch_call(kName, win, window)) return error;
   if (window->epoch == Epoch::access || window->epoch == Epoch::lock_all || holds_locks(*window))
     return raise(kName, *window, MPI_ERR_RMA_SYNC, "another kind of epoch is under way; end it first");
   if (int error = flush(kName, *window)) return error;
@@ -128,7 +144,7 @@ MPI_WEAK_NAME(Win_fence)
 extern "C" int PMPI_Win_post(MPI_Group group, int, MPI_Win win) try {
   static constexpr char kName[] = "MPI_Win_post";
   Window* window;
-  if (int error = portunus::mpi::rma::check(kName, win, window)) return error;
+  if (int error = check_epoch_call(kName, win, window)) return error;
   if (window->exposed) return raise(kName, *window, MPI_ERR_RMA_SYNC, "the window is exposed already");
   std::vector<int> origins;
   if (int error = ranks_of(kName, *window, group, origins)) return error;
@@ -150,7 +166,7 @@ MPI_WEAK_NAME(Win_post)
 extern "C" int PMPI_Win_start(MPI_Group group, int, MPI_Win win) try {
   static constexpr char kName[] = "MPI_Win_start";
   Window* window;
-  if (int error = portunus::mpi::rma::check(kName, win, window)) return error;
+  if (int error = check_epoch_call(kName, win, window)) return error;
   if (is_pending(*window) || holds_locks(*window))
     return raise(kName, *window, MPI_ERR_RMA_SYNC, "another epoch of accesses is under way; end it first");
   std::vector<int> targets;
@@ -168,7 +184,7 @@ MPI_WEAK_NAME(Win_start)
 extern "C" int PMPI_Win_complete(MPI_Win win) try {
   static constexpr char kName[] = "MPI_Win_complete";
   Window* window;
-  if (int error = portunus::mpi::rma::check(kName, win, window)) return error;
+  if (int error = check_epoch_call(kName, win, window)) return error;
   if (window->epoch != Epoch::access) return raise(kName, *window, MPI_ERR_RMA_SYNC, "no accesses were started by MPI_Win_start");
   if (int error = flush(kName, *window)) return error;
   for (size_t i = 0; i < window->accessible.size(); ++i) {
@@ -184,7 +200,7 @@ MPI_WEAK_NAME(Win_complete)
 extern "C" int PMPI_Win_test(MPI_Win win, int* flag) try {
   static constexpr char kName[] = "MPI_Win_test";
   Window* window;
-  if (int error = portunus::mpi::rma::check(kName, win, window)) return error;
+  if (int error = check_epoch_call(kName, win, window)) return error;
   if (flag == nullptr) return raise(kName, *window, MPI_ERR_ARG, "the address for the flag is null");
   if (!window->exposed) return raise(kName, *window, MPI_ERR_RMA_SYNC, "the window was not exposed by MPI_Win_post");
   *flag = 1;
@@ -201,7 +217,7 @@ MPI_WEAK_NAME(Win_test)
 extern "C" int PMPI_Win_wait(MPI_Win win) try {
   static constexpr char kName[] = "MPI_Win_wait";
   Window* window;
-  if (int error = portunus::mpi::rma::check(kName, win, window)) return error;
+  if (int error = check_epoch_call(kName, win, window)) return error;
   if (!window->exposed) return raise(kName, *window, MPI_ERR_RMA_SYNC, "the window was not exposed by MPI_Win_post");
   for (Request& request : window->completes) device::wait(request);
   int flag;
@@ -212,7 +228,7 @@ MPI_WEAK_NAME(Win_wait)
 extern "C" int PMPI_Win_lock(int lock_type, int rank, int assert, MPI_Win win) try {
   static constexpr char kName[] = "MPI_Win_lock";
   Window* window;
-  if (int error = portunus::mpi::rma::check(kName, win, window)) return error;
+  if (int error = check_epoch_call(kName, win, window)) return error;
   if (rank == MPI_PROC_NULL) return MPI_SUCCESS;
   if (int error = check_rank(kName, *window, rank)) return error;
   if (lock_type != MPI_LOCK_EXCLUSIVE && lock_type != MPI_LOCK_SHARED)
@@ -232,7 +248,7 @@ MPI_WEAK_NAME(Win_lock)
 extern "C" int PMPI_Win_unlock(int rank, MPI_Win win) try {
   static constexpr char kName[] = "MPI_Win_unlock";
   Window* window;
-  if (int error = portunus::mpi::rma::check(kName, win, window)) return error;
+  if (int error = check_unlock(kName, win, window)) return error;
   if (rank == MPI_PROC_NULL) return MPI_SUCCESS;
   if (int error = check_rank(kName, *window, rank)) return error;
   if (window->locked[static_cast<size_t>(rank)] == 0 || window->epoch == Epoch::lock_all)
@@ -245,7 +261,7 @@ MPI_WEAK_NAME(Win_unlock)
 extern "C" int PMPI_Win_lock_all(int assert, MPI_Win win) try {
   static constexpr char kName[] = "MPI_Win_lock_all";
   Window* window;
-  if (int error = portunus::mpi::rma::check(kName, win, window)) return error;
+  if (int error = check_epoch_call(kName, win, window)) return error;
   if (is_pending(*window) || holds_locks(*window))
     return raise(kName, *window, MPI_ERR_RMA_SYNC, "another epoch of accesses is under way; end it first");
   for (size_t i = 0; i < window->locked.size(); ++i) {
@@ -262,7 +278,7 @@ MPI_WEAK_NAME(Win_lock_all)
 extern "C" int PMPI_Win_unlock_all(MPI_Win win) try {
   static constexpr char kName[] = "MPI_Win_unlock_all";
   Window* window;
-  if (int error = portunus::mpi::rma::check(kName, win, window)) return error;
+  if (int error = check_unlock(kName, win, window)) return error;
   if (window->epoch != Epoch::lock_all) return raise(kName, *window, MPI_ERR_RMA_SYNC, "MPI_Win_lock_all was not called");
   if (int error = flush(kName, *window)) return error;
   for (size_t i = 0; i < window->locked.size(); ++i)

@@ -8,6 +8,7 @@
 #include <limits>
 
 #include "engine/goal/copy.hpp"
+#include "mpi-adi/graph/access.hpp"
 #include "mpi-adi/op/op.hpp"
 #include "mpi-adi/rma/report.hpp"
 #include "mpi-adi/rma/transfer.hpp"
@@ -83,6 +84,8 @@ template <bool kPut>
   if (int error = check_origin(function, *access.window, origin)) return error;
   if (!access.member) return MPI_SUCCESS;
   if (int error = check_address(function, *access.window, "origin", origin)) return error;
+  if (access.captured) [[unlikely]]
+    return (kPut ? graph::put : graph::get)(function, origin, target, access);
   if (const int64_t bytes = dense_on_node(origin, target, access); bytes >= 0) [[likely]] {
     std::byte *const here = place(origin.address, 0), *const there = mapped(access, 0);
     move_mapped(kPut ? there : here, kPut ? here : there, static_cast<size_t>(bytes));
@@ -216,7 +219,7 @@ int accumulate(const char* function, const Buffer& origin, const Buffer* result,
     if (int error = check_address(function, window, "origin", origin)) return error;
   if (result)
     if (int error = check_address(function, window, "result", *result)) return error;
-  if (!result && origin.type == target.type)
+  if (!access.captured && !result && origin.type == target.type)
     if (const int64_t bytes = dense_on_node(origin, target, access); bytes > 0)
       if (const PortalsOp* const atomic = atomic_of(op, target.type)) {
         if (int error = keep_order(function, access, rank, 0, bytes)) return error;
@@ -231,6 +234,7 @@ int accumulate(const char* function, const Buffer& origin, const Buffer* result,
     return raise(function, window, MPI_ERR_TYPE, "the datatype is made of more than one predefined datatype");
   if (const char* why = accumulate_refusal(op, element)) return raise(function, window, MPI_ERR_OP, "%s", why);
   if (op == MPI_NO_OP && !result) return MPI_SUCCESS;
+  if (access.captured) return graph::accumulate(function, origin, result, target, op, access);
   if (int error = keep_order(function, access, rank, to.begin(), to.end())) return error;
   const Runs from = op == MPI_NO_OP ? to : Runs(origin.count, origin.type), old = result ? Runs(result->count, result->type) : to;
   const PortalsOp atomic = portals_op(op == MPI_NO_OP ? MPI_REPLACE : op, element);
@@ -268,6 +272,7 @@ int compare_and_swap(const char* function, const void* origin, const void* compa
                      MPI_Aint displacement, MPI_Win win) {
   Access access;
   if (int error = check_access(function, win, rank, displacement, {nullptr, 1, datatype}, access)) return error;
+  if (access.captured) return graph::refuse(function, "the value to compare with would be that of the capture, and not of the run");
   if (!access.member) return MPI_SUCCESS;
   for (const auto& [name, address] : {std::pair{"origin", origin}, {"compare", compare}, {"result", static_cast<const void*>(result)}})
     if (int error = check_address(function, *access.window, name, {address, 1, datatype})) return error;

@@ -14,6 +14,7 @@
 #include "mpi-adi/core/checks.hpp"
 #include "mpi-adi/core/errors.hpp"
 #include "mpi-adi/core/profiling.hpp"
+#include "mpi-adi/graph/access.hpp"
 
 namespace portunus::mpi::rma {
 
@@ -312,10 +313,13 @@ extern "C" int PMPI_Win_free(MPI_Win* win) try {
   if (win == nullptr) return portunus::mpi::raise(kName, nullptr, MPI_ERR_ARG, "the address of the window is null");
   Window* window;
   if (int error = check(kName, *win, window)) return error;
+  if (graph::is_captured_here(*window)) return graph::refuse(kName, graph::kEpochsStay);
+  if (graph::is_in_use(*window)) return raise(kName, *window, MPI_ERR_RMA_SYNC, graph::kStillAccessed);
   if (!is_synchronized(*window)) return raise(kName, *window, MPI_ERR_RMA_SYNC, "an epoch is under way; end it before the window is freed");
   if (int error = flush(kName, *window)) return error;
   if (int error = PMPI_Barrier(handle_of(window->comm))) return error;  // no rank accesses it any more
   if (int error = window->attributes.clear(*win)) return raise(kName, *window, error, "a function that deletes an attribute failed");
+  graph::forget_window(*window);
   dispose(window);
   *win = MPI_WIN_NULL;
   return MPI_SUCCESS;

@@ -117,6 +117,8 @@ Origin origin_of(const Window& window);
 
 // Tells whether no epoch is pending that a call must end: of accesses, but for fences, or of exposure.
 bool is_synchronized(const Window& window);
+// Tells whether a passive epoch towards that rank has begun.
+bool is_passive(const Window& window, size_t rank);
 // Waits until all that this rank has issued is complete at the targets: MPI_SUCCESS, or the error that was raised.
 int flush(const char* function, Window& window);
 // Changes a word of a rank's control block, by a pointer where this process maps it: word = word op value; PTL_CSWAP: word = value where it
