@@ -1,14 +1,17 @@
 #!/usr/bin/env python3
-"""jobs_test.py PTLRUN GOALC GOALRUN PROGRAM [RUNS]: the text of a graph is one that goalc and goalrun take; a rank that is killed while a
-graph runs is an error of all others' requests, by memory of the node and by tcp, RUNS times (default 6) at another moment each."""
+"""jobs_test.py PTLRUN GOALC GOALRUN PROGRAM [RUNS [SEED [GRAPHS]]]: the text of a graph is one that goalc and goalrun take; a rank that is
+killed while a graph runs, of messages or also of accesses to a window, is an error of all others' requests, by memory of the node and by
+tcp, RUNS times each (default 6) at moments that follow from SEED (1); and GRAPHS graphs (1000) that come and go leave nothing."""
 
 import os
+import random
 import subprocess
 import sys
 import tempfile
 
 ptlrun, goalc, goalrun, program = sys.argv[1:5]
-runs = int(sys.argv[5]) if len(sys.argv) > 5 else 6
+runs, seed, graphs = ([int(each) for each in sys.argv[5:]] + [6, 1, 1000][len(sys.argv) - 5:])
+moments = random.Random(seed)
 failures = 0
 
 
@@ -21,13 +24,17 @@ def run(what, command, way, returned, right):
     print(f"{what} {way}: exit status {ran.returncode}\n{ran.stdout}{ran.stderr}", flush=True)
 
 
+ways = [{}, {"PTL_NODE": "0", "PTL_FABRIC_PROVIDER": "tcp"}]
 with tempfile.TemporaryDirectory() as folder:
     text = folder + "/graph.goal"
     run("export", [ptlrun, "-n", "3", "--timeout", "60", program, "export", text], {}, 0, 3)
     run("goalc", [goalc, "--brief", text], {}, 0, 0)
     run("goalrun", [ptlrun, "-n", "3", "--timeout", "60", goalrun, text], {}, 0, 0)
 for number in range(runs):
-    way = {"PTL_NODE": "0", "PTL_FABRIC_PROVIDER": "tcp"} if number % 2 else {}
-    job = [ptlrun, "-n", "3", "--timeout", "40", "--keep-going", program, "killed", str(number * 977)]
-    run(f"killed after {number * 977} microseconds", job, way, 128 + 9, 2)
+    for mode in ("killed", "accessed"):
+        when = str(moments.randrange(10000))
+        job = [ptlrun, "-n", "3", "--timeout", "40", "--keep-going", program, mode, when]
+        run(f"{mode} after {when} microseconds", job, ways[number % 2], 128 + 9, 2)
+for way in ways:
+    run(f"{graphs} graphs", [ptlrun, "-n", "3", program, "many", str(graphs)], way, 0, 3)
 sys.exit(failures != 0)
