@@ -4,8 +4,7 @@
 
 enum { kFromAbove, kFromBelow, kNotifications };
 
-static long apart; /* of the two grids, in cells: the same on all ranks */
-static MPI_Win window;
+static MPI_Win windows[2]; /* one of each grid, since a flush waits for all accesses to its window */
 
 static void plain(void) {
     fill_grid();
@@ -26,26 +25,27 @@ static void plain(void) {
 
 static void put_row(long row, int now, int rank, long place, int notification) {
     const int cells = (int)columns;
-    const MPI_Aint there = now * apart + place * columns;
-    MPIX_Put_notify(grids[now] + row * columns, cells, MPI_UINT32_T, rank, there, cells, MPI_UINT32_T, window, notification);
+    const MPI_Aint there = place * columns;
+    MPIX_Put_notify(grids[now] + row * columns, cells, MPI_UINT32_T, rank, there, cells, MPI_UINT32_T, windows[now], notification);
 }
 
 /* A neighbour whose rows of this step have come has used this rank's of the step before, so that two grids are enough. */
 static void notifying(void) {
     const long last_of_up = rows * (up + 1) / ranks - rows * up / ranks;
     fill_grid();
-    for (int i = 0; i < kNotifications; ++i) MPIX_Win_set_notify(window, i, 0);
+    for (int i = 0; i < kNotifications; ++i)
+        for (int g = 0; g < 2; ++g) MPIX_Win_set_notify(windows[g], i, 0);
     MPI_Barrier(MPI_COMM_WORLD); /* before it nobody's puts are counted */
     for (long step = 0; step < steps; ++step) {
         const int now = (int)(step % 2);
-        MPI_Win_flush_local_all(window); /* the rows of the last step may be overwritten */
         put_row(1, now, up, last_of_up + 1, kFromBelow);
         put_row(count, now, down, 0, kFromAbove);
         step_inner(now, 0, columns);
-        for (int i = 0; i < kNotifications; ++i) MPIX_Win_wait_notify(window, i, step + 1);
+        for (int i = 0; i < kNotifications; ++i) MPIX_Win_wait_notify(windows[now], i, step / 2 + 1);
+        MPI_Win_flush_local_all(windows[!now]); /* the rows that were put in the last step are overwritten */
         step_outer(now, 0, columns);
     }
-    MPI_Win_flush_all(window);
+    for (int g = 0; g < 2; ++g) MPI_Win_flush_all(windows[g]);
     compare_with_serial();
 }
 
@@ -57,16 +57,18 @@ int main(int argc, char **argv) {
     app_start(argc, argv, "a stencil whose outer rows go by messages, and by notified puts.", options, 4);
     rows = options[0].value, columns = options[1].value, steps = options[2].value;
     deal_rows();
-    apart = (rows / ranks + 3) * columns;
-    MPI_Win_allocate((MPI_Aint)(2 * apart * 4), 4, MPI_INFO_NULL, MPI_COMM_WORLD, &grids[0], &window);
-    grids[1] = grids[0] + apart;
-    MPIX_Win_create_notify(window, kNotifications);
-    MPI_Win_lock_all(0, window);
+    for (int g = 0; g < 2; ++g) {
+        MPI_Win_allocate((MPI_Aint)((count + 2) * columns * 4), 4, MPI_INFO_NULL, MPI_COMM_WORLD, &grids[g], &windows[g]);
+        MPIX_Win_create_notify(windows[g], kNotifications);
+        MPI_Win_lock_all(0, windows[g]);
+    }
     compute_serial();
     Form forms[] = {{"plain", plain, 0}, {"new", notifying, 0}};
     in_turn(forms, 2, options[3].value);
-    MPI_Win_unlock_all(window);
-    MPI_Win_free(&window);
+    for (int g = 0; g < 2; ++g) {
+        MPI_Win_unlock_all(windows[g]);
+        MPI_Win_free(&windows[g]);
+    }
     free(serial);
     return in_turn_verdict(!is_wrong, columns * 4, forms, 2, steps, "");
 }
