@@ -103,6 +103,11 @@ int MPIX_Graph_open(MPIX_Graph graph, int number);
 int MPIX_Graph_passed(MPIX_Graph graph, int number, int *flag);
 /* Writes the graph of all ranks as GOAL text, which goalc and goalrun take; gates are open there. Collective; rank 0 writes. */
 int MPIX_Graph_export(MPIX_Graph graph, const char *path);
+/* *flag: does this thread capture? */
+int MPIX_Graph_capturing(int *flag);
+/* A graph as an integer, for languages without pointers, and back. */
+int MPIX_Graph_toint(MPIX_Graph graph);
+MPIX_Graph MPIX_Graph_fromint(int graph);
 /* Frees a graph that does not run. Local; the communicator may have been freed before. */
 int MPIX_Graph_free(MPIX_Graph *graph);
 
@@ -114,6 +119,9 @@ int PMPIX_Graph_start(MPIX_Graph graph, MPI_Request *request);
 int PMPIX_Graph_open(MPIX_Graph graph, int number);
 int PMPIX_Graph_passed(MPIX_Graph graph, int number, int *flag);
 int PMPIX_Graph_export(MPIX_Graph graph, const char *path);
+int PMPIX_Graph_capturing(int *flag);
+int PMPIX_Graph_toint(MPIX_Graph graph);
+MPIX_Graph PMPIX_Graph_fromint(int graph);
 int PMPIX_Graph_free(MPIX_Graph *graph);
 
 /* ---- Notified one-sided access --------------------------------------------------------------------------------

@@ -13,6 +13,7 @@
 
 #include "mpi-adi/core/errors.hpp"
 #include "mpi-adi/core/profiling.hpp"
+#include "mpi-adi/mpi-ext.h"
 
 namespace portunus::mpi {
 namespace {
@@ -141,6 +142,16 @@ MPI_NUMBERS(Request, MPI_Request, MPI_REQUEST_NULL)
 MPI_NUMBERS(Session, MPI_Session, MPI_SESSION_NULL)
 MPI_NUMBERS(Type, MPI_Datatype, MPI_DATATYPE_NULL)
 MPI_NUMBERS(Win, MPI_Win, MPI_WIN_NULL)
+
+extern "C" int PMPIX_Graph_toint(MPIX_Graph graph) try { return numbers().of(graph); } catch (const std::bad_alloc&) {
+  raise_no_memory("MPIX_Graph_toint", MPI_COMM_NULL);
+  return 0;
+}
+MPIX_WEAK_NAME_ALONE(Graph_toint)
+extern "C" MPIX_Graph PMPIX_Graph_fromint(int graph) {
+  return static_cast<MPIX_Graph>(const_cast<void*>(numbers().handle(graph, MPIX_GRAPH_NULL)));
+}
+MPIX_WEAK_NAME_ALONE(Graph_fromint)
 
 // Until the bindings for Fortran put theirs there.
 extern "C" {

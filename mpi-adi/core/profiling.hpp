@@ -26,7 +26,8 @@
   MPI_WEAK_NAME_ALONE(name)
 #define MPIX_WEAK_NAME(name)   \
   MPI_NO_MEMORY("MPIX_" #name) \
-  extern "C" decltype(PMPIX_##name) MPIX_##name __attribute__((weak, alias("PMPIX_" #name)));
+  MPIX_WEAK_NAME_ALONE(name)
+#define MPIX_WEAK_NAME_ALONE(name) extern "C" decltype(PMPIX_##name) MPIX_##name __attribute__((weak, alias("PMPIX_" #name)));
 
 namespace portunus::mpi {
 

@@ -131,6 +131,12 @@ MPI_Datatype describe(const CFI_cdesc_t* buffer, MPI_Count count, MPI_Datatype t
   return all;
 }
 
+// Runs of a graph would use a copy that is gone by then.
+bool captures() {
+  int flag = 0;
+  return PMPIX_Graph_capturing != nullptr && PMPIX_Graph_capturing(&flag) == MPI_SUCCESS && flag != 0;
+}
+
 }  // namespace
 
 void gather(choice_copy* copy) { move<true>(copy); }
@@ -165,9 +171,10 @@ void* choice_scattered(choice* choice, const CFI_cdesc_t* buffer, choice_treatme
       return buffer->base_addr;
     }
   }
-  if (how == CHOICE_COPY || how == CHOICE_TYPED) choice->copy = copy_of(buffer, written);
+  const bool copies = (how == CHOICE_COPY || how == CHOICE_TYPED) && !captures();
+  if (copies) choice->copy = copy_of(buffer, written);
   if (choice->copy != nullptr) return choice->copy->memory;
-  *error = how == CHOICE_COPY || how == CHOICE_TYPED ? MPI_ERR_NO_MEM : MPI_ERR_BUFFER;
+  *error = copies ? MPI_ERR_NO_MEM : MPI_ERR_BUFFER;
   PMPI_Comm_call_errhandler(MPI_COMM_SELF, *error);
   return nullptr;
 }

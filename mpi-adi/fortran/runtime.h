@@ -1,7 +1,7 @@
 /* runtime.h: what the bindings' C is written with: handles, strings, buffers and address constants from Fortran to C and back.
  *
- * Users: the generated wrappers.c and the sources of this folder. It stands on mpi.h alone, as any program does, so that
- * the bindings run over any library of the MPI-5 ABI.
+ * Users: the generated wrappers.c and the sources of this folder. It stands on mpi.h, as any program does, so that
+ * the bindings run over any library of the MPI-5 ABI; graphs are those of mpi-ext.h, where the library has them.
  * Thread: any, as for the calls of MPI. Source: MPI-5.0, 19.1 and 20.5.
  */
 #ifndef MPI_ADI_FORTRAN_RUNTIME_H
@@ -13,11 +13,17 @@
 #include <stdint.h>
 
 #include "mpi-adi/fortran/names.h"
+#include "mpi-adi/mpi-ext.h"
 #include "mpi-adi/mpi.h"
 
 #ifdef __cplusplus
 extern "C" {
 #endif
+
+/* Other libraries of the ABI need not have what follows: it is null there. */
+#pragma weak PMPIX_Graph_toint
+#pragma weak PMPIX_Graph_fromint
+#pragma weak PMPIX_Graph_capturing
 
 /* ---- Constants whose address counts -------------------------------------------------------------------------------- */
 
@@ -61,10 +67,10 @@ void handles_keep(struct handles *array, MPI_Request request);
 
 #define MPI_FORTRAN_HANDLE(kind, Kind, Handle)                                                                              \
     static inline Handle to_##kind(MPI_Fint number) {                                                                       \
-        return (unsigned)number < MPI_FORTRAN_FIRST_NUMBER ? (Handle)(uintptr_t)(unsigned)number : PMPI_##Kind##_fromint(number); \
+        return (unsigned)number < MPI_FORTRAN_FIRST_NUMBER ? (Handle)(uintptr_t)(unsigned)number : Kind##_fromint(number); \
     }                                                                                                                       \
     static inline MPI_Fint from_##kind(Handle handle) {                                                                     \
-        return (uintptr_t)handle < MPI_FORTRAN_FIRST_NUMBER ? (MPI_Fint)(uintptr_t)handle : PMPI_##Kind##_toint(handle);    \
+        return (uintptr_t)handle < MPI_FORTRAN_FIRST_NUMBER ? (MPI_Fint)(uintptr_t)handle : Kind##_toint(handle);    \
     }                                                                                                                       \
     static inline Handle *kind##s_room(struct handles *array, MPI_Count count) {                                            \
         return (Handle *)handles_room(array, count);                                                                        \
@@ -79,17 +85,18 @@ void handles_keep(struct handles *array, MPI_Request request);
         for (MPI_Count i = 0; i < count; ++i)                                                                               \
             if (room[i]) numbers[i] = from_##kind(room[i]);                                                                 \
     }
-MPI_FORTRAN_HANDLE(comm, Comm, MPI_Comm)
-MPI_FORTRAN_HANDLE(errhandler, Errhandler, MPI_Errhandler)
-MPI_FORTRAN_HANDLE(file, File, MPI_File)
-MPI_FORTRAN_HANDLE(group, Group, MPI_Group)
-MPI_FORTRAN_HANDLE(info, Info, MPI_Info)
-MPI_FORTRAN_HANDLE(message, Message, MPI_Message)
-MPI_FORTRAN_HANDLE(op, Op, MPI_Op)
-MPI_FORTRAN_HANDLE(request, Request, MPI_Request)
-MPI_FORTRAN_HANDLE(session, Session, MPI_Session)
-MPI_FORTRAN_HANDLE(type, Type, MPI_Datatype)
-MPI_FORTRAN_HANDLE(win, Win, MPI_Win)
+MPI_FORTRAN_HANDLE(comm, PMPI_Comm, MPI_Comm)
+MPI_FORTRAN_HANDLE(errhandler, PMPI_Errhandler, MPI_Errhandler)
+MPI_FORTRAN_HANDLE(file, PMPI_File, MPI_File)
+MPI_FORTRAN_HANDLE(group, PMPI_Group, MPI_Group)
+MPI_FORTRAN_HANDLE(info, PMPI_Info, MPI_Info)
+MPI_FORTRAN_HANDLE(message, PMPI_Message, MPI_Message)
+MPI_FORTRAN_HANDLE(op, PMPI_Op, MPI_Op)
+MPI_FORTRAN_HANDLE(request, PMPI_Request, MPI_Request)
+MPI_FORTRAN_HANDLE(session, PMPI_Session, MPI_Session)
+MPI_FORTRAN_HANDLE(type, PMPI_Type, MPI_Datatype)
+MPI_FORTRAN_HANDLE(win, PMPI_Win, MPI_Win)
+MPI_FORTRAN_HANDLE(graph, PMPIX_Graph, MPIX_Graph)
 
 static inline MPI_Datatype *types_lasting(struct handles *array, const MPI_Fint *numbers, MPI_Count count) {
     MPI_Datatype *room = (MPI_Datatype *)handles_lasting_room(array, count);

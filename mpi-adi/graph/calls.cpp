@@ -118,6 +118,15 @@ extern "C" int PMPIX_Graph_export(MPIX_Graph graph, const char* path) try {
 }
 MPIX_WEAK_NAME(Graph_export)
 
+extern "C" int PMPIX_Graph_capturing(int* flag) try {
+  static constexpr char kName[] = "MPIX_Graph_capturing";
+  if (int error = check_running(kName)) return error;
+  if (int error = check_results(kName, nullptr, {flag})) return error;
+  *flag = graph::is_capturing();
+  return MPI_SUCCESS;
+}
+MPIX_WEAK_NAME(Graph_capturing)
+
 extern "C" int PMPIX_Graph_free(MPIX_Graph* graph) try {
   static constexpr char kName[] = "MPIX_Graph_free";
   if (int error = check_results(kName, nullptr, {graph})) return error;

@@ -2,6 +2,7 @@
 #include "mpi-adi/graph/capture.hpp"
 
 #include <cstring>
+#include <mutex>
 #include <string>
 #include <utility>
 
@@ -15,6 +16,13 @@
 
 namespace portunus::mpi::graph {
 namespace {
+
+// The objects of captured requests that are no more.
+struct SpareEnds {
+  std::mutex mutex;
+  std::vector<std::unique_ptr<Ends>> all;
+};
+SpareEnds& spare = *new SpareEnds;  // for threads that outlive main
 
 thread_local std::unique_ptr<Capture> capturing;
 
@@ -119,13 +127,31 @@ int finished(int error, Ends ends, MPI_Request* handle) { return capturing->fini
 
 }  // namespace
 
+KeptEnds keep(Ends ends) {
+  const std::lock_guard lock(spare.mutex);
+  if (spare.all.empty()) return KeptEnds(new Ends(std::move(ends)));
+  KeptEnds kept(spare.all.back().release());
+  spare.all.pop_back();
+  *kept = std::move(ends);
+  return kept;
+}
+
+void GiveBack::operator()(Ends* ends) const {
+  std::unique_ptr<Ends> given(ends);
+  const std::lock_guard lock(spare.mutex);
+  try {
+    spare.all.push_back(std::move(given));
+  } catch (const std::bad_alloc&) {
+  }  // it is freed
+}
+
 int Capture::finish(int error, Ends ends, MPI_Request* handle) {
   if (error != MPI_SUCCESS) return error;
   if (handle == nullptr) {
     recording.wait_for(ends);
     return MPI_SUCCESS;
   }
-  auto kept = std::make_unique<Ends>(std::move(ends));
+  KeptEnds kept = keep(std::move(ends));
   *handle = reinterpret_cast<MPI_Request>(kept.get());
   handles.emplace(*handle, std::move(kept));
   return MPI_SUCCESS;

@@ -17,6 +17,14 @@ namespace portunus::mpi::graph {
 
 using Ends = std::vector<NodeId>;
 
+// Requests of captures are these objects' addresses, which later captures use again: languages that number handles have no more of them
+// than there were at once.
+struct GiveBack {
+  void operator()(Ends* ends) const;
+};
+using KeptEnds = std::unique_ptr<Ends, GiveBack>;
+KeptEnds keep(Ends ends);
+
 // An access that no flush has waited for, or an accumulate that others may have to wait for.
 struct PendingAccess {
   AccessedRank target;
@@ -33,7 +41,7 @@ struct Capture {
 
   Communicator& comm;
   Recording recording;
-  std::map<MPI_Request, std::unique_ptr<Ends>> handles;  // a handle is the address of its ends
+  std::map<MPI_Request, KeptEnds> handles;  // a handle is the address of its ends
   std::vector<PendingAccess> accesses;
   std::set<Request*> started;  // persistent requests that were not waited for
   std::set<int> gates, signals;

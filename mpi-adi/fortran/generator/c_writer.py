@@ -134,10 +134,11 @@ def _parameters(given, described, with_error):
 
 def _one(function, described):
     given = arguments(function)
+    x = "X" if function.is_extension else ""
     name = function.name.lower() + ("_f08ts_" if described else "_f08_" if function.is_large else "_")
     if function.result != "int":
         values = ", ".join(f"*{one.name}" for one in given)
-        return [f"{function.result} F({name})({_parameters(given, False, False)}) {{", f"    return C({function.name})({values});", "}"]
+        return [f"{function.result} F{x}({name})({_parameters(given, False, False)}) {{", f"    return C{x}({function.name})({values});", "}"]
     body, names = Body(), {one.name for one in given}
     typed = described and treatment(function.base).startswith("CHOICE_TYPED")
     replaced = {PARTNERS[one.name][0] for one in given if one.name in PARTNERS and one.kind == "choice"} & names if typed else set()
@@ -145,12 +146,14 @@ def _one(function, described):
         if one.kind == "handle" and not one.is_array and one.way == "in" and any(one.name == kind for _, kind in PARTNERS.values()):
             body.before.append(f"MPI_Datatype {one.name}_c = to_type(*{one.name});")
     values = [_value(body, one, function, described, names, replaced) for one in given]
-    lines = [f"void F({name})({_parameters(given, described, True)}) {{"]
+    lines = [f"void F{x}({name})({_parameters(given, described, True)}) {{"]
     lines += [f"    {each}" for each in ["int rc = MPI_SUCCESS;"] + body.declarations]
     # Datatypes are converted before what depends upon them, and buffers before the arrays that they make absent.
     lines += [f"    {each}" for each in sorted(body.before, key=lambda line: "= to_type(" not in line)]
     guard = "if (rc == MPI_SUCCESS) " if described and "_x" in " ".join(body.declarations) else ""
-    lines.append(f"    {guard}rc = C({function.name})({', '.join(values)});")
+    # Another library of the ABI need not have the function.
+    present = f"!C{x}({function.name}) ? MPI_ERR_UNSUPPORTED_OPERATION : " if x else ""
+    lines.append(f"    {guard}rc = {present}C{x}({function.name})({', '.join(values)});")
     if body.success:
         lines += ["    if (rc == MPI_SUCCESS) {"] + [f"        {each}" for each in body.success] + ["    }"]
     lines += [f"    {each}" for each in body.after]
@@ -163,16 +166,19 @@ def wrappers(functions):
     lines = ["/* Generated: the bindings for Fortran of all functions that need no code of their own. */",
              '#include "mpi-adi/fortran/runtime.h"', "", "#pragma GCC visibility push(default)", ""]
     for function in functions:
-        if not has_binding(function.name) or function.base in BY_HAND or function.name in BY_HAND:
+        if not has_binding(function.name) or not function.is_extension and {function.base, function.name} & BY_HAND:
             continue
         has_choice = any(one.kind == "choice" for one in arguments(function))
+        if function.is_extension:
+            lines += [f"#pragma weak MPIX_{function.name}", f"#pragma weak PMPIX_{function.name}"]
         if not (function.is_large and has_choice):
             lines += _one(function, False)
         small = function.name.lower()
         if not function.is_large:
-            lines.append(f"SAME({small}__, {small}_)")
+            same = "SAMEX" if function.is_extension else "SAME"
+            lines.append(f"{same}({small}__, {small}_)")
             if not has_choice:
-                lines.append(f"SAME({small}_f08_, {small}_)")
+                lines.append(f"{same}({small}_f08_, {small}_)")
         if has_choice:
             lines += _one(function, True)
         if any(one.name == "baseptr" for one in arguments(function)) and not function.is_large:

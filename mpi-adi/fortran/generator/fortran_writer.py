@@ -24,6 +24,10 @@ def bound(functions, large):
     return [each for each in functions if has_binding(each.name) and (large or not each.is_large)]
 
 
+def _full(prefix, function):
+    return (prefix.replace("MPI_", "MPIX_") if function.is_extension else prefix) + function.name
+
+
 def _folded(line):
     """One statement, on lines of at most 100 columns."""
     lines, words = [], line.split(" ")
@@ -93,7 +97,7 @@ def _characteristic(function):
 
 def _specific(function, prefix):
     described = any(one.kind == "choice" for one in arguments(function))
-    name = f"{prefix}{function.name}_f08{'ts' if described else ''}"
+    name = f"{_full(prefix, function)}_f08{'ts' if described else ''}"
     return name, f' bind(C, name="{name.lower()}_")' if described else ""
 
 
@@ -176,7 +180,7 @@ def mpi(functions, constants):
     lines += [f"external :: {name}" for name in [name for name, _ in c.PREDEFINED if not name.endswith("_C")] + c.OLD_PREDEFINED]
     for prefix in ("MPI_", "PMPI_"):
         for function in bound(functions, False):
-            name = prefix + function.name
+            name = _full(prefix, function)
             has_pointer = any(one.name == "baseptr" for one in arguments(function))
             lines += [f"interface {name}" if has_pointer else "interface"] + _procedure(function, name, False)
             if has_pointer:
@@ -199,7 +203,7 @@ def mpi_f08(functions, constants):
             forms = [function]
             if function.name in large and _characteristic(large[function.name]) != _characteristic(function):
                 forms.append(large[function.name])
-            lines.append(f"interface {prefix}{function.name}")
+            lines.append(f"interface {_full(prefix, function)}")
             for each in forms:
                 name, binding = _specific(each, prefix)
                 lines += _procedure(each, name, True, binding)

@@ -17,10 +17,11 @@ class Parameter:
 
 @dataclass
 class Function:
-    """`name` without MPI_: "Comm_rank"."""
+    """`name` without MPI_, or without MPIX_: "Comm_rank"."""
     result: str
     name: str
     parameters: list = field(default_factory=list)
+    is_extension: bool = False
 
     @property
     def is_large(self):
@@ -45,13 +46,14 @@ def _parameter(text):
     return Parameter(f"{kind} {dimensions}" if dimensions else kind, name)
 
 
-def functions(text):
-    """All MPI_ functions of the header `text`, in its order."""
+def functions(text, prefix="MPI_"):
+    """All functions of the header `text` whose names begin with `prefix`, in its order."""
     text = re.sub(r"/\*.*?\*/", "", text, flags=re.DOTALL)
     found = []
-    for result, name, rest in re.findall(r"^(\w+ \**)MPI_(\w+)\(([^;]*)\);", text, re.MULTILINE):
+    for result, name, rest in re.findall(rf"^(\w+ \**){prefix}(\w+)\(([^;]*)\);", text, re.MULTILINE):
         rest = " ".join(rest.split())
-        found.append(Function(result.strip(), name, [] if rest == "void" else [_parameter(each.strip()) for each in rest.split(",")]))
+        parameters = [] if rest == "void" else [_parameter(each.strip()) for each in rest.split(",")]
+        found.append(Function(result.strip(), name, parameters, prefix == "MPIX_"))
     return found
 
 

@@ -11,12 +11,19 @@ from dataclasses import dataclass
 
 HANDLES = {"MPI_Comm": "comm", "MPI_Datatype": "type", "MPI_Errhandler": "errhandler", "MPI_File": "file", "MPI_Group": "group",
            "MPI_Info": "info", "MPI_Message": "message", "MPI_Op": "op", "MPI_Request": "request", "MPI_Session": "session",
-           "MPI_Win": "win"}
+           "MPI_Win": "win", "MPIX_Graph": "graph"}
 INTEGERS = {"int": "integer", "MPI_Aint": "address", "MPI_Count": "count", "MPI_Offset": "offset"}
 
 # Functions of mpi.h that have no Fortran binding: of the tool interface, and those that are about C's own handles.
 def has_binding(name):
     return not (name.startswith("T_") or name.endswith(("_toint", "_fromint", "_c2f", "_f2c", "_c2f08", "_f082c", "_f082f", "_f2f08")))
+
+# Functions of mpi-ext.h that have one, and constants that go with them: name, type, value.
+def is_extension_bound(name):
+    return name.startswith("Graph_") and has_binding(name)
+
+
+EXTENSION_CONSTANTS = [("MPIX_GRAPH_NULL", "MPIX_Graph", 0)]
 
 LOGICALS = {"flag", "is_set", "commute", "high", "reorder", "weighted", "periods", "remain_dims"}
 # Scalars of any type: no buffers.
@@ -27,7 +34,7 @@ INOUT = {"position"} | {(function, "keyval") for function in ("Keyval_free",)} |
 INOUT_ARRAYS = {("Dims_create", "dims")}
 # Handles that come out only, though they are pointers like those that go in too.
 GOES_IN_TOO = {"Wait", "Test", "Request_free", "Cancel", "Start", "Mrecv", "Imrecv", "Comm_free", "Comm_disconnect", "Group_free",
-               "Win_free", "File_close", "Info_free", "Errhandler_free", "Op_free", "Type_free", "Type_commit", "Session_finalize"}
+               "Win_free", "File_close", "Info_free", "Errhandler_free", "Op_free", "Type_free", "Type_commit", "Session_finalize", "Graph_free"}
 NOT_IN = {("Imrecv", "request")}
 # Arrays and scalars in whose place an address constant may stand.
 WEIGHTS = {"weights", "sourceweights", "destweights"}

@@ -6,6 +6,7 @@ program f08_test
   use collectives
   use objects
   use callbacks
+  use graphs
   implicit none
   integer :: provided
   call MPI_Init_thread(MPI_THREAD_MULTIPLE, provided)
@@ -15,6 +16,7 @@ program f08_test
   call test_collectives
   call test_objects
   call test_callbacks
+  call test_graphs
   call MPI_Finalize()
   if (failures /= 0) stop 1
 end program

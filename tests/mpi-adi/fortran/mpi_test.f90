@@ -33,12 +33,32 @@ program module_mpi_test
   call messages
   call objects
   call memory
+  call graphs
   counted = 0
   call MPI_Barrier(MPI_COMM_WORLD, ierror)
   call check(counted == 1 .and. ierror == MPI_SUCCESS, 'a profiling tool')
   call MPI_Finalize(ierror)
   if (failures /= 0) stop 1
 contains
+  subroutine graphs
+    integer :: graph, run
+    integer, asynchronous :: word, out
+    logical :: flag
+    call MPIX_Graph_begin(MPI_COMM_WORLD, MPI_INFO_NULL, ierror)
+    call MPI_Sendrecv(out, 1, MPI_INTEGER, mod(rank + 1, ranks), 2, word, 1, MPI_INTEGER, mod(rank + ranks - 1, ranks), 2, &
+                      MPI_COMM_WORLD, MPI_STATUS_IGNORE, ierror)
+    call MPIX_Graph_signal(0, ierror)
+    call MPIX_Graph_end(MPI_COMM_WORLD, graph, ierror)
+    call check(ierror == MPI_SUCCESS .and. graph /= MPIX_GRAPH_NULL, 'MPIX_Graph_end')
+    out = rank
+    call MPIX_Graph_start(graph, run, ierror)
+    call MPI_Wait(run, MPI_STATUS_IGNORE, ierror)
+    call MPIX_Graph_passed(graph, 0, flag, ierror)
+    call check(flag .and. word == mod(rank + ranks - 1, ranks), 'a run of a graph')
+    call MPIX_Graph_free(graph, ierror)
+    call check(graph == MPIX_GRAPH_NULL, 'MPIX_Graph_free')
+  end subroutine
+
   subroutine messages
     integer :: status(MPI_STATUS_SIZE), statuses(MPI_STATUS_SIZE, 2), requests(2), word, n, right, left
     real :: table(4, 3), room(2, 3)

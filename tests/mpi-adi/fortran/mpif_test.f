@@ -4,6 +4,8 @@
       include 'mpif.h'
       integer ierror, rank, size, word, i, type, status(MPI_STATUS_SIZE)
       integer requests(2), words(4), lengths(2), in(4), bad, ranks(4)
+      integer one, all
+      common /graphs/ one, all
       integer(kind=MPI_ADDRESS_KIND) places(2)
       double precision since
       logical flag
@@ -27,6 +29,19 @@
       call MPI_ALLREDUCE(MPI_IN_PLACE, word, 1, MPI_INTEGER, MPI_SUM,
      &                   MPI_COMM_WORLD, ierror)
       if (word .ne. size) bad = bad + 1
+! A graph, whose handle is an integer.
+      call MPIX_GRAPH_BEGIN(MPI_COMM_WORLD, MPI_INFO_NULL, ierror)
+      call MPI_IALLREDUCE(one, all, 1, MPI_INTEGER, MPI_SUM,
+     &                    MPI_COMM_WORLD, requests(1), ierror)
+      call MPI_WAIT(requests(1), MPI_STATUS_IGNORE, ierror)
+      call MPIX_GRAPH_END(MPI_COMM_WORLD, type, ierror)
+      if (type .eq. MPIX_GRAPH_NULL) bad = bad + 1
+      one = 3
+      call MPIX_GRAPH_START(type, requests(1), ierror)
+      call MPI_WAIT(requests(1), MPI_STATUS_IGNORE, ierror)
+      if (all .ne. 3 * size) bad = bad + 1
+      call MPIX_GRAPH_FREE(type, ierror)
+      if (type .ne. MPIX_GRAPH_NULL) bad = bad + 1
 ! Two places from the bottom of memory.
       call MPI_GET_ADDRESS(words(1), places(1), ierror)
       call MPI_GET_ADDRESS(words(4), places(2), ierror)

@@ -141,7 +141,13 @@ TEST(GraphEdges, AGraphOutlivesItsCommunicator) {
 }
 
 TEST(GraphEdges, AnEmptyGraphRuns) {
-  MPIX_Graph graph = capture([] {});
+  int flag = 1;
+  EXPECT_EQ(MPIX_Graph_capturing(&flag), MPI_SUCCESS);
+  EXPECT_EQ(flag, 0);
+  MPIX_Graph graph = capture([&] { EXPECT_EQ(MPIX_Graph_capturing(&flag), MPI_SUCCESS); });
+  EXPECT_EQ(flag, 1);
+  EXPECT_EQ(MPIX_Graph_fromint(MPIX_Graph_toint(graph)), graph);
+  EXPECT_EQ(MPIX_Graph_fromint(0), MPIX_GRAPH_NULL);
   for (int i = 0; i < 3; ++i) run(graph);
   EXPECT_EQ(MPIX_Graph_free(&graph), MPI_SUCCESS);
 }

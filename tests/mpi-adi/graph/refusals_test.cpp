@@ -100,6 +100,7 @@ TEST(GraphRefusals, CallsOutOfPlaceAreErrors) {
   MPIX_Graph graph = MPIX_GRAPH_NULL;
   EXPECT_EQ(class_of(MPIX_Graph_end(W, &graph)), MPI_ERR_ARG);
   EXPECT_EQ(class_of(MPIX_Graph_gate(0)), MPI_ERR_ARG);
+  EXPECT_EQ(class_of(MPIX_Graph_capturing(nullptr)), MPI_ERR_ARG);
   EXPECT_EQ(class_of(MPIX_Graph_signal(0)), MPI_ERR_ARG);
   EXPECT_EQ(class_of(MPIX_Graph_start(graph, &request)), MPI_ERR_ARG);
   EXPECT_EQ(class_of(MPIX_Graph_free(&graph)), MPI_ERR_ARG);
