@@ -72,15 +72,15 @@ int PMPIX_Comm_ack_failed(MPI_Comm comm, int number, int *acked);
  *     MPIX_Graph_start(graph, &request);   ...compute...   MPI_Wait(&request, MPI_STATUS_IGNORE);
  *
  * Between begin and end this thread's calls on the communicator are recorded, not executed: sends and receives of all modes, blocking, not
- * blocking and persistent ones that are started, collectives with predefined operations, MPI_Reduce_local, MPI_Pack and
- * MPI_Unpack, accesses to windows of the communicator's ranks in a passive epoch, and their flushes. Buffers are those of the calls, and
- * are used by each run. A call that blocks, MPI_Wait, MPI_Waitall and MPI_Win_flush are the edges: what is called later begins when that has ended, and
- * nothing else makes it wait. Requests of a capture are for MPI_Wait, MPI_Waitall and MPI_Request_free; statuses are empty. Calls on other
- * communicators, windows of other ranks, and files are executed. What cannot be recorded raises MPI_ERR_UNSUPPORTED_OPERATION, and so does the end of the
- * capture: MPI_Test and its like, MPI_Waitany, MPI_Waitsome, probes, receives from MPI_ANY_SOURCE, operations of the user, partitioned
- * messages, communicators that are made from this one, data in more than 4096 pieces, calls that begin or end an epoch, notified accesses,
- * MPI_Compare_and_swap. A passive epoch of each window that this rank accesses has to be under way in each run (MPI_ERR_RMA_SYNC), and a
- * graph whose window was freed can only be freed itself (MPI_ERR_WIN).
+ * blocking and persistent ones that are started, collectives with predefined operations, MPI_Reduce_local, MPI_Pack and MPI_Unpack,
+ * accesses to windows of the communicator's ranks in a passive epoch, and their flushes. Buffers are those of the calls, and are used by
+ * each run. A call that blocks, MPI_Wait, MPI_Waitall and MPI_Win_flush are the edges: what is called later begins when that has ended,
+ * and nothing else makes it wait. Requests of a capture are for MPI_Wait, MPI_Waitall and MPI_Request_free; statuses are empty. Calls on
+ * other communicators, windows of other ranks, and files are executed. What cannot be recorded raises MPI_ERR_UNSUPPORTED_OPERATION, and
+ * so does the end of the capture: MPI_Test and its like, MPI_Waitany, MPI_Waitsome, probes, receives from MPI_ANY_SOURCE, operations of
+ * the user, partitioned messages, communicators that are made from this one, data in more than 4096 pieces, calls that begin or end an
+ * epoch, notified accesses, MPI_Compare_and_swap. A passive epoch of each window that this rank accesses has to be under way in each run
+ * (MPI_ERR_RMA_SYNC), and a graph whose window was freed can only be freed itself (MPI_ERR_WIN).
  * The n-th message between two ranks meets the receive that it would have met in MPI; none meets a message outside of the graph. */
 #define MPIX_HAVE_GRAPHS 1
 typedef struct MPIX_ABI_Graph *MPIX_Graph;
