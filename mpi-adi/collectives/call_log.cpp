@@ -272,7 +272,7 @@ bool CallLog::compare(int rank, In what, ptl_time_t longest) {
     suspect_.reset();
     if (const Answer answer = read(again); answer != Answer::here) return answer == Answer::none;
     if (!is_suspect(again)) return true;
-    suspect_ = std::make_unique<Suspect>(rank, again);
+    suspect_ = std::make_unique<Suspect>(Suspect{rank, again});
   }
   if (const Answer answer = read(again); answer != Answer::here) return answer == Answer::none;
   const auto first = std::move(suspect_);
