@@ -95,7 +95,7 @@ class Shelf {
 };
 
 // Milliseconds until an answer is late: what the caller waits for may end meanwhile; nothing does at the end of all calls.
-constexpr ptl_time_t kShort = 200, kLong = 1000;
+constexpr ptl_time_t kShort = 100, kLong = 1000;
 
 Shelf& shelf() {
   static auto& all = *new Shelf;

@@ -82,7 +82,7 @@ def run(job):
     kind, mistake, call, ranks, words = job
     call, _, transport = call.partition("/")
     ways = {"PTL_NODE": "0", "PTL_FABRIC_PROVIDER": transport} if transport else {}
-    ran = subprocess.run([sys.argv[1], "-n", str(ranks), "--timeout", "60", sys.argv[2], mistake, call], capture_output=True, text=True,
+    ran = subprocess.run([sys.argv[1], "-n", str(ranks), "--timeout", "150", sys.argv[2], mistake, call], capture_output=True, text=True,
                          env={**environment, **ways})
     said = ran.stdout + ran.stderr
     return job, ran.returncode, said
@@ -97,7 +97,7 @@ def jobs_of(table):
 def all_of(jobs):
     # Those that wait for ever sleep for seconds: many of them at once.
     waiting, others = [job for job in jobs if job[4] == EVER], [job for job in jobs if job[4] != EVER]
-    with concurrent.futures.ThreadPoolExecutor(12) as first, concurrent.futures.ThreadPoolExecutor(2) as second:
+    with concurrent.futures.ThreadPoolExecutor(6) as first, concurrent.futures.ThreadPoolExecutor(2) as second:
         yield from (done.result() for done in [first.submit(run, job) for job in waiting] + [second.submit(run, job) for job in others])
 
 
