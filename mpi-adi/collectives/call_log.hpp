@@ -58,7 +58,7 @@ class CallLog {
   void take_back() { --number_; }  // the call that was noted last has begun nothing
   // PTL_DEBUG=calls, of a call by which each rank sends data of its own to each: what this rank is going to send to each and to receive
   // from each. Returns the signature of that call; 0: there are too many ranks.
-  struct Pair {
+  struct alignas(8) Pair {
     uint32_t types = 0, bytes = 0;  // a hash of the datatypes, 0 where they go with all; their length, where it does not fit all ones
     bool operator==(const Pair&) const = default;
   };
