@@ -14,7 +14,7 @@ import tempfile
 ptlrun, goalc, goalrun, program = sys.argv[1:5]
 # A sanitizer wants to be the first library that is loaded.
 ENVIRONMENT = {**os.environ, "ASAN_OPTIONS": os.environ.get("ASAN_OPTIONS", "") + ":verify_asan_link_order=0:detect_leaks=0"}
-TIME = 120  # only against hanging for ever
+TIME = 240  # only against hanging for ever
 failed = 0
 
 

@@ -50,7 +50,7 @@ class FilesOfRules(unittest.TestCase):
         self.assertEqual(done.returncode, 0, done.stderr)
 
     def test_rules_of_a_file_leave_the_collectives_of_a_node_alone(self):
-        done = self.run_with(f"file={self.file(RULES)}", PTLRUN, "-n", "3", "--timeout", "110", NODE_COLLECTIVES)
+        done = self.run_with(f"file={self.file(RULES)}", PTLRUN, "-n", "3", "--timeout", "240", NODE_COLLECTIVES)
         self.assertEqual(done.returncode, 0, done.stderr)
 
     def test_bad_lines_are_told(self):

@@ -10,7 +10,7 @@ import sys
 import unittest
 
 PTLRUN, SPEAKERS = '', []
-HANG = 120
+HANG = 280
 
 
 def start(*arguments, **variables):

@@ -21,7 +21,7 @@ import threading
 import unittest
 
 PTLRUN, CLIENT = '', ''
-HANG = 120  # a job that takes longer will never end
+HANG = 280  # a job that takes longer will never end
 
 
 def run(*arguments, stdin='', env=None):

@@ -63,7 +63,7 @@ def may_mount():
 
 
 def run(program, mounts, before, variables):
-    command = [ptlrun, "-n", "3", "--timeout", "60", program]
+    command = [ptlrun, "-n", "3", "--timeout", "280", program]
     if mounts:
         command = ["unshare", "-m", "sh", "-ec", mounts + '; exec "$@"', "sh"] + command
     return subprocess.run(command, env=dict(os.environ, **variables), preexec_fn=before, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,

@@ -20,7 +20,7 @@ failed = 0
 
 
 def job(way, call):
-    return subprocess.run([ptlrun, "--keep-going", "-n", "3", "--timeout", "15", program, call], env={**clean, **WAYS[way]},
+    return subprocess.run([ptlrun, "--keep-going", "-n", "3", "--timeout", "280", program, call], env={**clean, **WAYS[way]},
                           stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, check=False)
 
 

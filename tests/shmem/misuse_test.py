@@ -72,14 +72,14 @@ INFO = (r"OpenSHMEM 1\.6, Portunus [\d.]+\n(?s:.*)SHMEM_SYMMETRIC_SIZE +12m (?s:
 clean = {name: value for name, value in os.environ.items() if not name.startswith(("SHMEM_", "SMA_"))}
 failed = 0
 for rule, (settings, status, sentence) in RULES.items():
-    result = subprocess.run([ptlrun, "-n", "2", "--timeout", "60", program, rule], env={**clean, **settings},
+    result = subprocess.run([ptlrun, "-n", "2", "--timeout", "280", program, rule], env={**clean, **settings},
                             stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
     good = result.returncode == status and re.search(sentence, result.stderr)
     print(f"{'ok' if good else 'FAILED'}: {rule}: status {result.returncode}")
     if not good:
         failed += 1
         print(f"  expected status {status} and {sentence!r}; stderr was:\n{result.stderr}")
-info = subprocess.run([ptlrun, "-n", "2", "--timeout", "60", program, "none"], stdout=subprocess.PIPE, text=True,
+info = subprocess.run([ptlrun, "-n", "2", "--timeout", "280", program, "none"], stdout=subprocess.PIPE, text=True,
                       env={**clean, "SHMEM_INFO": "1", "SHMEM_SYMMETRIC_SIZE": "12m"})
 if info.returncode or not re.match(INFO, info.stdout) or info.stdout.count("OpenSHMEM 1.6") != 1:
     failed += 1

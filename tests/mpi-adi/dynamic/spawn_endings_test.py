@@ -25,18 +25,18 @@ def segments():
 
 class Endings(unittest.TestCase):
     def test_a_child_that_dies_ends_all_jobs(self):
-        status, _, said = run(PTLRUN, "-n", "2", "--timeout", "50", PROGRAM, "killed")
+        status, _, said = run(PTLRUN, "-n", "2", "--timeout", "280", PROGRAM, "killed")
         self.assertEqual(status, 128 + 6, said)
         self.assertIn("rank 1 of spawned job 1 was killed by signal 6", said)
 
     def test_with_keep_going_its_death_is_told_to_whoever_waits_for_it(self):
-        status, out, said = run(PTLRUN, "-n", "2", "--keep-going", "--timeout", "50", PROGRAM, "killed")
+        status, out, said = run(PTLRUN, "-n", "2", "--keep-going", "--timeout", "280", PROGRAM, "killed")
         self.assertEqual(status, 128 + 6, said)
         self.assertEqual(sorted(out.split("\n")), ["", "rank 0 was told", "rank 1 was told"], said)
         self.assertNotIn("not so", said)
 
     def test_output_is_tagged_by_job_and_rank(self):
-        status, out, said = run(PTLRUN, "-n", "1", "--tag-output", "--timeout", "50", PROGRAM, "speak")
+        status, out, said = run(PTLRUN, "-n", "1", "--tag-output", "--timeout", "280", PROGRAM, "speak")
         self.assertEqual(status, 0, said)
         self.assertEqual(sorted(out.split("\n")), ["", "[0] parent", "[1.0] child 0", "[1.1] child 1", "[2.0] child 0"], said)
 
@@ -47,7 +47,7 @@ class Endings(unittest.TestCase):
         self.assertEqual(segments() - before, set())
 
     def test_an_abort_in_a_child_ends_all(self):
-        status, _, said = run(PTLRUN, "-n", "2", "--timeout", "50", PROGRAM, "abort")
+        status, _, said = run(PTLRUN, "-n", "2", "--timeout", "280", PROGRAM, "abort")
         self.assertEqual(status, 7, said)
         self.assertIn("rank 0 of spawned job 1 aborted the job with status 7", said)
 

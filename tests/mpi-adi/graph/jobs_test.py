@@ -27,13 +27,13 @@ def run(what, command, way, returned, right):
 ways = [{}, {"PTL_NODE": "0", "PTL_FABRIC_PROVIDER": "tcp"}]
 with tempfile.TemporaryDirectory() as folder:
     text = folder + "/graph.goal"
-    run("export", [ptlrun, "-n", "3", "--timeout", "60", program, "export", text], {}, 0, 3)
+    run("export", [ptlrun, "-n", "3", "--timeout", "280", program, "export", text], {}, 0, 3)
     run("goalc", [goalc, "--brief", text], {}, 0, 0)
-    run("goalrun", [ptlrun, "-n", "3", "--timeout", "60", goalrun, text], {}, 0, 0)
+    run("goalrun", [ptlrun, "-n", "3", "--timeout", "280", goalrun, text], {}, 0, 0)
 for number in range(runs):
     for mode in ("killed", "accessed"):
         when = str(moments.randrange(10000))
-        job = [ptlrun, "-n", "3", "--timeout", "40", "--keep-going", program, mode, when]
+        job = [ptlrun, "-n", "3", "--timeout", "280", "--keep-going", program, mode, when]
         run(f"{mode} after {when} microseconds", job, ways[number % 2], 128 + 9, 2)
 for way in ways:
     run(f"{graphs} graphs", [ptlrun, "-n", "3", program, "many", str(graphs)], way, 0, 3)

@@ -14,7 +14,7 @@ failures = 0
 
 def job(how, file, ranks=3, status=0, options=(), env=None):
     global failures
-    command = [ptlrun, "-n", str(ranks), "--timeout", "60", *options, program, how, str(file)]
+    command = [ptlrun, "-n", str(ranks), "--timeout", "280", *options, program, how, str(file)]
     before = set(glob.glob("/dev/shm/*"))
     ran = subprocess.run(command, capture_output=True, text=True, env={**os.environ, **(env or {})})
     complaints = [line for line in ran.stderr.splitlines() if "rank " in line and "class" in line]

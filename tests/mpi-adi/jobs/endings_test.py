@@ -32,7 +32,7 @@ CASES = {
 failures = 0
 for how, (status, words) in CASES.items():
     # The ranks that do nothing wrong wait for what nobody sends.
-    job = [sys.argv[1], "-n", "3", "--timeout", "60", "--let-hang", sys.argv[2], how]
+    job = [sys.argv[1], "-n", "3", "--timeout", "280", "--let-hang", sys.argv[2], how]
     ran = subprocess.run(job, capture_output=True, text=True)
     missing = [word for word in words if word not in ran.stderr]
     if ran.returncode != status or missing:
@@ -40,7 +40,7 @@ for how, (status, words) in CASES.items():
         print(f"{how}: exit status {ran.returncode}, expected {status}; missing: {missing}; stderr:\n{ran.stderr}")
 # Errors are returned, and a rank dies: operations with it fail, and the others go on.
 for how in ["recv", "any", "probe", "ssend", "wait", "send", "allreduce", "after_many", "bulk", "barrier", "ialltoall", "dup", "idup"]:
-    job = [sys.argv[1], "-n", "3", "--timeout", "60", "--keep-going", sys.argv[2], "outlives", how]
+    job = [sys.argv[1], "-n", "3", "--timeout", "280", "--keep-going", sys.argv[2], "outlives", how]
     ran = subprocess.run(job, capture_output=True, text=True)
     complaints = [line for line in ran.stderr.splitlines() if "rank 0" in line or "rank 1" in line]
     if ran.returncode != 128 + 9 or complaints:
@@ -49,7 +49,7 @@ for how in ["recv", "any", "probe", "ssend", "wait", "send", "allreduce", "after
 # A rank dies among collectives that have schedules of their own: in memory of the node, by schedules there, and by tcp.
 for at in ["1", "7", "31"]:
     for way in [{}, {"PTL_DEBUG": "no-node-collectives"}, {"PTL_NODE": "0", "PTL_FABRIC_PROVIDER": "tcp"}]:
-        job = [sys.argv[1], "-n", "4", "--timeout", "60", "--keep-going", sys.argv[2], "sizes", at]
+        job = [sys.argv[1], "-n", "4", "--timeout", "280", "--keep-going", sys.argv[2], "sizes", at]
         ran = subprocess.run(job, capture_output=True, text=True, env={**os.environ, **way})
         if ran.returncode != 128 + 9 or ran.stderr.count("\n") != 1:
             failures += 1
@@ -58,7 +58,7 @@ for at in ["1", "7", "31"]:
 jobs = {}
 for how in ["size", "meeting", "waiting", "waitany", "function", "ifunction", "early", "root"]:
     for way in [{"PTL_NODE": "1"}, {"PTL_NODE": "0", "PTL_FABRIC_PROVIDER": "tcp"}]:
-        job = [sys.argv[1], "-n", "3", "--timeout", "60", sys.argv[2], "disagrees", how]
+        job = [sys.argv[1], "-n", "3", "--timeout", "280", sys.argv[2], "disagrees", how]
         jobs[how, way["PTL_NODE"]] = subprocess.Popen(job, stderr=subprocess.PIPE, text=True, env={**os.environ, **way})
 for how, job in jobs.items():
     errors = job.communicate()[1]

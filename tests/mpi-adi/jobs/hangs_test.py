@@ -43,7 +43,7 @@ for how in [*NEVER, *WELL]:
     # Where a network carries messages, some may be on their way to ranks that compute: all must wait.
     if way == "tcp" and how == "two_while_another_computes":
         continue
-    job = [sys.argv[1], "-n", "3", "--timeout", "60", sys.argv[2], how]
+    job = [sys.argv[1], "-n", "3", "--timeout", "280", sys.argv[2], how]
     jobs[how] = subprocess.Popen(job, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True, env={**os.environ, **WAYS[way]})
 failures = 0
 for how, job in jobs.items():

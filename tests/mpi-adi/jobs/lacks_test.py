@@ -13,7 +13,7 @@ CAUSE = re.compile("Too many open files|No space left|Resource temporarily unava
 
 def run(which):
     """What is wrong with the job whose `which`-th call is refused."""
-    done = subprocess.run([ptlrun, "-n", "2", "--timeout", "30", program], env=dict(os.environ, LACKS=str(which)), stdin=subprocess.DEVNULL,
+    done = subprocess.run([ptlrun, "-n", "2", "--timeout", "280", program], env=dict(os.environ, LACKS=str(which)), stdin=subprocess.DEVNULL,
                           stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
     if done.returncode == 0 and "a sum of 2" in done.stdout:
         return None
@@ -22,7 +22,7 @@ def run(which):
     return None if CAUSE.search(done.stdout) else f"call {which}: no cause: {done.stdout}"
 
 
-whole = subprocess.run([ptlrun, "-n", "2", "--timeout", "30", program], stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, text=True, check=True)
+whole = subprocess.run([ptlrun, "-n", "2", "--timeout", "280", program], stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, text=True, check=True)
 calls = int(re.match(r"(\d+) calls", whole.stdout).group(1))
 with concurrent.futures.ThreadPoolExecutor(2) as pool:
     problems = [problem for problem in pool.map(run, range(1, calls + 1)) if problem]

@@ -21,7 +21,7 @@ failures = 0
 for way in [{"PTL_NODE": "1"}, {"PTL_NODE": "0", "PTL_FABRIC_PROVIDER": "tcp"}]:
     for what, (line, tellers, words) in CASES.items():
         for asks in [{"PTL_DEBUG": "leaks"}] + [{"PTL_INFO": "1"}, {}] * (what == "message"):
-            job = [sys.argv[1], "-n", "3", "--timeout", "30", sys.argv[2], what]
+            job = [sys.argv[1], "-n", "3", "--timeout", "280", sys.argv[2], what]
             ran = subprocess.run(job, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True, env={**os.environ, **way, **asks})
             lines = ran.stderr.splitlines()
             told = [each for each in lines if words and words in each]
@@ -30,7 +30,7 @@ for way in [{"PTL_NODE": "1"}, {"PTL_NODE": "0", "PTL_FABRIC_PROVIDER": "tcp"}]:
                 failures += 1
                 print(f"{what} {way} {asks}: exit status {ran.returncode}; stderr:\n{ran.stderr}")
 # Where only some ranks ask, nobody waits for the others.
-some = [sys.argv[1], "--timeout", "30", "-n", "2", "env", "PTL_DEBUG=leaks", sys.argv[2], ":", "-n", "1", sys.argv[2]]
+some = [sys.argv[1], "--timeout", "280", "-n", "2", "env", "PTL_DEBUG=leaks", sys.argv[2], ":", "-n", "1", sys.argv[2]]
 ran = subprocess.run(some, capture_output=True, text=True)
 if ran.returncode != 0 or ran.stderr:
     failures += 1

@@ -82,7 +82,7 @@ def run(job):
     kind, mistake, call, ranks, words = job
     call, _, transport = call.partition("/")
     ways = {"PTL_NODE": "0", "PTL_FABRIC_PROVIDER": transport} if transport else {}
-    ran = subprocess.run([sys.argv[1], "-n", str(ranks), "--timeout", "150", sys.argv[2], mistake, call], capture_output=True, text=True,
+    ran = subprocess.run([sys.argv[1], "-n", str(ranks), "--timeout", "280", sys.argv[2], mistake, call], capture_output=True, text=True,
                          env={**environment, **ways})
     said = ran.stdout + ran.stderr
     return job, ran.returncode, said

@@ -12,7 +12,7 @@ ways = [{}, {"PTL_DEBUG": "no-node-collectives"}, {"PTL_NODE": "0", "PTL_FABRIC_
 
 
 def run(ranks, way, argument):
-    job = [ptlrun, "-n", str(ranks), "--timeout", "60", "--keep-going", program, argument]
+    job = [ptlrun, "-n", str(ranks), "--timeout", "280", "--keep-going", program, argument]
     return subprocess.run(job, capture_output=True, text=True, env={**os.environ, **way})
 
 

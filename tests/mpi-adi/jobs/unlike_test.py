@@ -13,7 +13,7 @@ failures = 0
 for way in [{"PTL_NODE": "1"}, {"PTL_DEBUG": "calls,no-node-collectives"}, {"PTL_NODE": "0", "PTL_FABRIC_PROVIDER": "tcp"}]:
     jobs = {}
     for what in CASES:
-        job = [sys.argv[1], "-n", "3", "--timeout", "60", sys.argv[2], what]
+        job = [sys.argv[1], "-n", "3", "--timeout", "280", sys.argv[2], what]
         jobs[what] = subprocess.Popen(job, stderr=subprocess.PIPE, text=True, env={**os.environ, "PTL_DEBUG": "calls", **way})
     for what, job in jobs.items():
         errors, words = job.communicate()[1], CASES[what]

@@ -10,7 +10,7 @@ import sys
 import unittest
 
 PROGRESS, PTLRUN, HOST, PLUGINS = '', '', '', []
-HANG = 120
+HANG = 280
 WAYS = 'close', 'again', 'two', 'destructor', 'atexit', 'exit', '_exit', 'fork'
 
 

@@ -9,7 +9,7 @@ TCP = {"PTL_NODE": "0", "PTL_FABRIC_PROVIDER": "tcp"}
 wrong = 0
 for mode, size, settings in (("run", 10000, {}), ("start", 10000, {}), ("run", 300000, {}), ("start", 300000, {}), ("run", 10000, TCP),
                              ("start", 300000, TCP), ("start", 10000, {"PTL_DEBUG": "ccc-schedule"})):
-    done = subprocess.run([ptlrun, "-n", "3", "--keep-going", "--timeout", "50", program, mode, str(size)], stdout=subprocess.PIPE,
+    done = subprocess.run([ptlrun, "-n", "3", "--keep-going", "--timeout", "280", program, mode, str(size)], stdout=subprocess.PIPE,
                           stderr=subprocess.STDOUT, text=True, check=False, env={**os.environ, **settings})
     told = done.stdout.count("was told")
     if told != 2:

@@ -13,7 +13,7 @@ problems = 0
 def dies(victim, living, told, *arguments, pages=None):
     """Runs the program; the others are to survive."""
     global problems
-    command = [ptlrun, "-n", str(living + 1), "--keep-going", "--timeout", "60", program, *arguments]
+    command = [ptlrun, "-n", str(living + 1), "--keep-going", "--timeout", "280", program, *arguments]
     environment = dict(os.environ, VDC_PAGES=pages) if pages else None
     done = subprocess.run(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, check=False, env=environment)
     survivors = sum(line.startswith("survived") for line in done.stdout.splitlines())

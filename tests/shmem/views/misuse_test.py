@@ -23,7 +23,7 @@ for case, sentence in CASES.items():
     env = dict(os.environ, PTL_DEBUG="views")
     if case == "pages":
         env["VDC_PAGES"] = "many"
-    done = subprocess.run([ptlrun, "-n", "2", "--timeout", "30", program, case], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, env=env, check=False)
+    done = subprocess.run([ptlrun, "-n", "2", "--timeout", "280", program, case], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, env=env, check=False)
     if sentence is None:
         good = done.returncode == 0 and not done.stderr
     else:
@@ -32,7 +32,7 @@ for case, sentence in CASES.items():
         wrong += 1
         print(f"{case}: status {done.returncode}, {done.stderr or 'no sentence'}")
 with tempfile.TemporaryDirectory() as folder:
-    subprocess.run([ptlrun, "-n", "2", "--timeout", "30", program, "acquired"], env=dict(os.environ, PTL_TRACE=f"{folder}/trace.json"), check=False)
+    subprocess.run([ptlrun, "-n", "2", "--timeout", "280", program, "acquired"], env=dict(os.environ, PTL_TRACE=f"{folder}/trace.json"), check=False)
     for process in range(2):
         views, schedules = (json.loads((pathlib.Path(folder) / name).read_text(encoding="utf-8"))["traceEvents"]
                             for name in (f"trace.views.{process}.json", f"trace.{process}.json"))
