@@ -78,6 +78,7 @@ struct ProcessEnvironment : HardwareMemory {
     // Steps without work of a waiter with a core of its own before it gives way, for the first time, and before it sleeps; and how often
     // one without gives way before it sleeps.
     static constexpr int kSpinsUnyielding = 64, kSpins = 40'000, kYields = 400;
+    static constexpr int kLongYields = 8;           // by which others had the core for a millisecond or more, with more ranks than cores
     static constexpr int kIdleSteps = 8;            // of the engine thread before it sleeps
     static constexpr uint32_t kComingsAtMost = 32;  // of application threads without a step until one steps, whatever it came for
     static constexpr int kLastSteps = 8;            // of who ends a wait or a call

@@ -4,6 +4,7 @@
 //   a waiter with a core to itself           kSpinsUnyielding steps       to kSpins      until woken; watched memory: kFirstNap .. kLastNap
 //   a waiter that shares its core            kStepsBeforeYield steps      kYields times  the same
 //   each of these on a crowded core          -                            -              the same
+//   the same, with more ranks than cores     kStepsBeforeYield steps      kLongYields    the same
 //   the engine thread, attended              -                            -              kFirstTick .. kLongestTick
 //   the engine thread, alone                 kIdleSteps steps             -              kFirstTick << 1 .. kLooksAlone, then until woken
 //   who sleeps beside a network              -                            -              kHeartbeat .. kLongestHeartbeat; without a
@@ -46,10 +47,12 @@ class WaitPolicy {
   }
   void found() { idle_ = 0; }
   // Others had the core for long while this thread gave way: giving way again may take as long, and the message wakes a thread that sleeps.
-  // True: sleep comes next. False: with more ranks than cores the others are ranks, and what this one waits for.
+  // True: sleep comes next. False: with more ranks than cores the others may be ranks, and what this one waits for, so it takes
+  // kLongYields.
   bool others_ran() {
-    if (!plan_.oversubscribed) idle_ = plan_.spin_waits ? Limits::kSpins : Limits::kYields;
-    return !plan_.oversubscribed;
+    const int sleeps = plan_.spin_waits ? Limits::kSpins : Limits::kYields;
+    idle_ = plan_.oversubscribed ? idle_ + (sleeps + Limits::kLongYields - 1) / Limits::kLongYields : sleeps;
+    return idle_ >= sleeps;
   }
   Next next() {
     ++idle_;

@@ -41,7 +41,7 @@ TEST(WaitPolicy, SleepsWithoutAnotherYieldWhereOthersHadTheCoreForLong) {
   }
 }
 
-// With more ranks than cores the others are ranks.
+// With more ranks than cores the others may be ranks.
 TEST(WaitPolicy, GoesOnYieldingToOtherRanks) {
   ProgressPlan plan;
   plan.oversubscribed = true;
@@ -49,6 +49,19 @@ TEST(WaitPolicy, GoesOnYieldingToOtherRanks) {
   policy.next();
   EXPECT_FALSE(policy.others_ran());
   EXPECT_GT(turns_until_sleep(policy), 100);
+}
+
+// But not to programs that compute all the time, be they ranks or not: 400 turns of them would take seconds.
+TEST(WaitPolicy, SleepsAfterSomeTurnsOfOthersWithMoreRanksThanCores) {
+  ProgressPlan plan;
+  plan.oversubscribed = true;
+  Policy policy(plan);
+  int turns = 0;
+  while (policy.next() == Policy::Next::yield && turns < 100) {
+    ++turns;
+    policy.others_ran();
+  }
+  EXPECT_EQ(turns, ProcessEnvironment::Limits::kLongYields);
 }
 
 }  // namespace
