@@ -226,26 +226,32 @@ uint64_t CallLog::note_pairs(std::span<const Pair> sent, std::span<const Pair> r
   return kHasPairs | first;
 }
 
-bool CallLog::pairs_fit(int rank, const Call& mine, const Call& other, const AllCalls& theirs, uint64_t begun) {
-  if ((mine.signature & other.signature & kHasPairs) == 0) return true;
+std::optional<CallLog::Mismatch> CallLog::mismatch(int rank, const Call& mine, const Call& other, const AllCalls& theirs,
+                                                   uint64_t begun) const {
+  if ((mine.signature & other.signature & kHasPairs) == 0) return {};
   const uint64_t here = mine.signature & ~kHasPairs, there = other.signature & ~kHasPairs;
-  if (pairs_ - here > kKeptPairs || begun - there > kKeptPairs) return true;  // later ones lie in their place
+  if (pairs_ - here > kKeptPairs || begun - there > kKeptPairs) return {};  // later ones lie in their place
   const auto size = static_cast<uint64_t>(comm_.size), from = static_cast<uint64_t>(comm_.rank), to = static_cast<uint64_t>(rank);
   const auto mine_at = [&](uint64_t i) { return calls_->pairs[(here + i) % kKeptPairs].load(std::memory_order_acquire); };
   const auto theirs_at = [&](uint64_t i) { return theirs.pairs[(there + i) % kKeptPairs]; };
-  const auto fit = [&](Pair sent, Pair received, bool is_sender) {
-    const std::string sender = is_sender ? "this rank" : "rank " + std::to_string(rank),
-                      receiver = is_sender ? "rank " + std::to_string(rank) : "this one", call = ", as " + name_of(mine.what) + ", ";
-    if (sent.bytes != received.bytes)
-      return disagree(MPI_ERR_TRUNCATE,
-                      sender + " sends " + std::to_string(sent.bytes) + " bytes to " + receiver + ", which receives " +
-                          std::to_string(received.bytes) + call,
-                      mine);
-    if (sent.types == received.types || sent.types == 0 || received.types == 0) return true;
-    return disagree(MPI_ERR_TYPE, sender + " sends data to " + receiver + " with datatypes of another signature than are received" + call,
+  for (const Mismatch& one : {Mismatch{true, mine_at(to), theirs_at(size + from)}, {false, theirs_at(from), mine_at(size + to)}})
+    if (one.sent.bytes != one.received.bytes || (one.sent.types != one.received.types && one.sent.types != 0 && one.received.types != 0))
+      return one;
+  return {};
+}
+
+bool CallLog::pairs_fit(int rank, const Call& mine, const Call& other, const AllCalls& theirs, uint64_t begun) {
+  const std::optional<Mismatch> found = mismatch(rank, mine, other, theirs, begun);
+  if (!found) return true;
+  const std::string their_name = "rank " + std::to_string(rank), sender = found->sends ? "this rank" : their_name,
+                    receiver = found->sends ? their_name : "this one", call = ", as " + name_of(mine.what) + ", ";
+  if (found->sent.bytes != found->received.bytes)
+    return disagree(MPI_ERR_TRUNCATE,
+                    sender + " sends " + std::to_string(found->sent.bytes) + " bytes to " + receiver + ", which receives " +
+                        std::to_string(found->received.bytes) + call,
                     mine);
-  };
-  return fit(mine_at(to), theirs_at(size + from), true) && fit(theirs_at(from), mine_at(size + to), false);
+  return disagree(MPI_ERR_TYPE, sender + " sends data to " + receiver + " with datatypes of another signature than are received" + call,
+                  mine);
 }
 
 CallLog::Call CallLog::noted(size_t i) const {
@@ -254,11 +260,15 @@ CallLog::Call CallLog::noted(size_t i) const {
           entry.bytes.load(std::memory_order_relaxed), entry.signature.load(std::memory_order_relaxed)};
 }
 
-bool CallLog::is_suspect(const AllCalls& theirs) const {
+bool CallLog::is_suspect(int rank, const AllCalls& theirs) const {
+  constexpr auto without_place = [](uint64_t signature) { return (signature & kHasPairs) != 0 ? kHasPairs : signature; };
   for (size_t i = 0; i < kKept; ++i) {
     const Call mine = noted(i);
     const Call& other = theirs.entries[i];
-    if (mine.number != 0 && mine.number == other.number && (mine != other || (mine.signature & kHasPairs) != 0)) return true;
+    if (mine.number == 0 || mine.number != other.number) continue;
+    if (mine.what != other.what || mine.bytes != other.bytes || without_place(mine.signature) != without_place(other.signature) ||
+        mismatch(rank, mine, other, theirs, theirs.pairs_begun))
+      return true;
   }
   return false;
 }
@@ -271,7 +281,7 @@ bool CallLog::compare(int rank, In what, ptl_time_t longest) {
   if (!suspect_ || suspect_->rank != rank) {
     suspect_.reset();
     if (const Answer answer = read(again); answer != Answer::here) return answer == Answer::none;
-    if (!is_suspect(again)) return true;
+    if (!is_suspect(rank, again)) return true;
     suspect_ = std::make_unique<Suspect>(Suspect{rank, again});
   }
   if (const Answer answer = read(again); answer != Answer::here) return answer == Answer::none;

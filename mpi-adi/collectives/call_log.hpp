@@ -13,6 +13,7 @@
 #include <atomic>
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <span>
 #include <string>
 
@@ -115,7 +116,7 @@ class CallLog {
   int next_rank() const { return (comm_.rank + 1) % comm_.size; }
   Call noted(size_t i) const;
   // Whether a call of theirs seems to differ from this rank's.
-  bool is_suspect(const AllCalls& theirs) const;
+  bool is_suspect(int rank, const AllCalls& theirs) const;
   // False: that rank does not answer within `longest` milliseconds.
   bool compare(int rank, In what, ptl_time_t longest);
   // Whether that rank has made as many collective calls. False: it does not answer now.
@@ -125,6 +126,11 @@ class CallLog {
   // The same of what either rank sends to the other by these calls; the other rank had begun no more than `begun` pairs when
   // `theirs` were read.
   bool pairs_fit(int rank, const Call& mine, const Call& other, const AllCalls& theirs, uint64_t begun);
+  struct Mismatch {
+    bool sends;  // this rank
+    Pair sent, received;
+  };
+  std::optional<Mismatch> mismatch(int rank, const Call& mine, const Call& other, const AllCalls& theirs, uint64_t begun) const;
   // Notes that the calls do not fit, and tells the other ranks. Returns false.
   bool disagree(int error, const std::string& sentence, const Call& mine);
   void give_up();
