@@ -5,17 +5,9 @@
 #include <string.h>
 
 #include "engine/goal/goal_collectives.h"
+#include "tests/goal/check.h"
 
 static int rank, size;
-
-#define CHECK(condition)                                                                                   \
-    do {                                                                                                   \
-        if (!(condition)) {                                                                                \
-            fprintf(stderr, "rank %d, line %d: %s; %s\n", rank, __LINE__, #condition, GOAL_Explain());     \
-            exit(1);                                                                                       \
-        }                                                                                                  \
-    } while (0)
-#define OK(call) CHECK((call) == GOAL_SUCCESS)
 
 enum { kEpochs = 3, kMost = 131072 };
 static const size_t kCounts[] = {0, 1, 37, 3000, kMost};

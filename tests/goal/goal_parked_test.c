@@ -7,17 +7,9 @@
 #include "engine/goal/goal.h"
 #include "engine/goal/goal_call.h"
 #include "portals/portals4.h"
+#include "tests/goal/check.h"
 
 static int rank, size;
-
-#define CHECK(condition)                                                                                   \
-    do {                                                                                                   \
-        if (!(condition)) {                                                                                \
-            fprintf(stderr, "rank %d, line %d: %s; %s\n", rank, __LINE__, #condition, GOAL_Explain());     \
-            exit(1);                                                                                       \
-        }                                                                                                  \
-    } while (0)
-#define OK(call) CHECK((call) == 0)
 
 enum { kBits = 0x5a5a, kWords = 3000 };
 
