@@ -15,21 +15,21 @@ WAYS = 'close', 'again', 'two', 'destructor', 'atexit', 'exit', '_exit', 'fork'
 
 
 class Unloading(unittest.TestCase):
-    def check(self, command):
-        done = subprocess.run(command, capture_output=True, text=True, timeout=HANG, env={**os.environ, 'PTL_PROGRESS': PROGRESS})
+    def check(self, command, environment):
+        done = subprocess.run(command, capture_output=True, text=True, timeout=HANG, env={**os.environ, **environment})
         self.assertEqual((done.returncode, done.stderr), (0, ''))
 
     def test_plugins_may_be_closed_with_the_library_open_or_closed(self):
         pairs = list(zip(PLUGINS[::2], PLUGINS[1::2]))
         for way, end, scope, pair in itertools.product(WAYS, '01', ('local', 'global'), pairs):
             with self.subTest(way=way, end=end, scope=scope, plugin=os.path.basename(pair[0])):
-                self.check([HOST, way, end, scope, *pair])
+                self.check([HOST, way, end, scope, *pair], {'PTL_PROGRESS': PROGRESS})
 
     def test_so_may_those_of_ranks(self):
         for pair in zip(PLUGINS[::2], PLUGINS[1::2]):
             for way in WAYS:
                 with self.subTest(way=way, plugin=os.path.basename(pair[0])):
-                    self.check([PTLRUN, '-n', '2', HOST, way, '1', 'local', *pair])
+                    self.check([PTLRUN, '-n', '2', HOST, way, '1', 'local', *pair], {})
 
 
 if __name__ == '__main__':
