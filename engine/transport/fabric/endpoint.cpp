@@ -1,6 +1,6 @@
-// endpoint.cpp: choosing the provider, opening the endpoint.
+// endpoint.cpp: choosing the provider, opening the endpoint, ending connections.
 //
-// Thread: set-up.
+// Thread: set-up; shut_streams: the holder of the baton.
 // Source: fi_getinfo(3), fi_mr(3), fi_cq(3).
 #include "engine/transport/fabric/endpoint.hpp"
 #include "engine/transport/fabric/library.hpp"
