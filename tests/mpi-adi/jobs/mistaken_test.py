@@ -51,7 +51,7 @@ TABLE = [
     (PARAMETERS, "other_type", [*SENDS, *RECEIVES], "rank 0 has sent 4 MPI_INT with tag 0, where MPI_"),
     (PARAMETERS, "other_length_of_type", [*SENDS[:2], *RECEIVES[:2]], "rank 0 has sent 4 MPI_INT with tag 0, where MPI_"),
     (PARAMETERS, "too_long", [*SENDS, *RECEIVES], "a message of 32 bytes from rank 0 with tag 0 is longer than the receive buffer of 16"),
-    (PARAMETERS, "other_type_of_collective", [*MOVING, *PAIRS], "datatypes of another signature"),
+    (PARAMETERS, "other_type_of_collective", [*MOVING, *PAIRS, "Alltoallv/tcp"], "datatypes of another signature"),
     (PARAMETERS, "other_count", [*MOVING, *PAIRS], "MPI_ERR_TRUNCATE"),
     (PARAMETERS, "other_op", REDUCTIONS, "with another operation"),
     (PARAMETERS, "other_root", ROOTED, "MPI_ERR_ROOT"),
