@@ -30,13 +30,16 @@ class Shelf {
   void* place(const Communicator& comm) const { return base_ ? base_ + offset(comm) : nullptr; }
 
   enum class Answer : uint8_t { here, none, late };
-  // late: it may come yet, nobody else can be asked until then, and who asks for the same next gets it. `longest` in milliseconds.
+  // late: it may come yet, nobody else can be asked until then, and the next call for the same gets it. `longest` in milliseconds; where it
+  // is 0, an answer that waits for another communicator's next call is left to it, for a while.
   Answer get(const Communicator& comm, int job_rank, void* to, size_t bytes, ptl_time_t longest) {
     std::lock_guard lock(mutex_);
     if (!readable_) return Answer::none;
     if (!await_answer(longest)) return Answer::late;
     const Question question{offset(comm), job_rank};
     if (late_ != question) {
+      if (longest == 0 && late_.job_rank >= 0 && ++passed_over_ < kPassedOver) return Answer::late;
+      passed_over_ = 0;
       if (PtlGet(md_, 0, bytes, device::process(job_rank), device::kLogPortal, 0, question.offset, nullptr) != PTL_OK) return Answer::none;
       ++asked_;
       late_ = question;
@@ -50,6 +53,10 @@ class Shelf {
   void forget_question() {
     std::lock_guard lock(mutex_);
     late_ = {};
+  }
+  void forget_question_of(const Communicator& comm) {
+    std::lock_guard lock(mutex_);
+    if (late_.offset == offset(comm)) late_ = {};
   }
 
  private:
@@ -91,6 +98,8 @@ class Shelf {
     int job_rank = -1;
     bool operator==(const Question&) const = default;
   } late_;  // has been asked, and its answer not been used
+  static constexpr int kPassedOver = 64;
+  int passed_over_ = 0;  // how many calls have left that answer to its communicator
   alignas(64) std::array<std::byte, kRoom> answer_{};
 };
 
@@ -130,6 +139,7 @@ CallLog::CallLog(const Communicator& comm) : comm_(comm), next_(comm.rank) {
 
 // The next communicator with this context has begun nothing yet.
 CallLog::~CallLog() {
+  shelf().forget_question_of(comm_);
   if (shelf().place(comm_) == calls_) std::memset(static_cast<void*>(calls_), 0, sizeof(Calls));
   else delete calls_;
 }
@@ -315,10 +325,11 @@ bool CallLog::compare_numbers(int rank) {
   return true;
 }
 
-// The look comes first: it takes long, and an entry is not whole in between.
+// The look comes first: an entry is not whole in between. It never waits: what one call asks for, the next ones use.
 void CallLog::watch(uint64_t signature) {
-  constexpr uint64_t kBetweenLooks = kKept / 4;
-  if (!comm_.inter && comm_.size > 1 && !has_differed() && number_ % kBetweenLooks == 0) compare(next_rank(), In::anything, kShort);
+  constexpr uint64_t kBetweenLooks = kKept / 2;
+  if (number_ >= next_look_ && !comm_.inter && comm_.size > 1 && !has_differed() && compare(next_rank(), In::anything, 0))
+    next_look_ = number_ + kBetweenLooks;
   Entry& entry = calls_->entries[(number_ + 1) % kKept];
   entry.number.store(0, std::memory_order_relaxed);
   entry.signature.store(signature == kAnySignature ? 0 : signature, std::memory_order_release);

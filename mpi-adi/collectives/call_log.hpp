@@ -138,6 +138,7 @@ class CallLog {
   const Communicator& comm_;
   Calls* calls_;
   uint64_t number_ = 0, pairs_ = 0;  // calls and pairs noted
+  uint64_t next_look_ = 0;           // PTL_DEBUG=calls: the call that looks next at what another rank has noted
   int next_;                         // rank to look at
   unsigned seconds_ = 0;             // of the wait that is overdue
   bool all_fit_ = false;             // as of the last look

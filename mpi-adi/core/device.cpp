@@ -167,7 +167,6 @@ const char* start(bool threaded, ptlx_job_t& job) {
   device.eager_limit = settings.eager_limit;
   device.copy_limit = std::min<ptl_size_t>(settings.eager_limit, actual.max_volatile_size);
   if (debug.very_short > 0) device.copy_limit = std::min<ptl_size_t>(device.copy_limit, debug.very_short);
-  if (debug.calls) device.copy_limit = 0;  // what is copied by the call says nothing of its datatypes
   device.ordered_limit = static_cast<int64_t>(std::min<ptl_size_t>(actual.max_waw_ordered_size, INT64_MAX));
   device.throttled = PtlxThrottled();
   device.self = process(rank);

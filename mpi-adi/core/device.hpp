@@ -87,8 +87,9 @@ inline ptl_process_t process(int rank) { return client::process(static_cast<ptl_
 inline ptl_size_t offset_of(const void* address) { return client::address(address); }
 
 // Complete at return. Only for bytes <= device.copy_limit.
-inline int send_copied(const void* buf, size_t bytes, int target, ptl_match_bits_t bits, ptl_pt_index_t portal = kMessagePortal) {
-  return PtlPut(device.md_copied, offset_of(buf), bytes, PTL_NO_ACK_REQ, process(target), portal, bits, 0, nullptr, 0);
+inline int send_copied(const void* buf, size_t bytes, int target, ptl_match_bits_t bits, ptl_hdr_data_t signature = 0,
+                       ptl_pt_index_t portal = kMessagePortal) {
+  return PtlPut(device.md_copied, offset_of(buf), bytes, PTL_NO_ACK_REQ, process(target), portal, bits, 0, nullptr, signature);
 }
 // Notes the target, which may have to be told (long_waits.hpp).
 inline void note_send(Request& request, int target, ptl_match_bits_t bits) {
@@ -149,7 +150,7 @@ inline int irecv(Request& request, void* buf, size_t bytes, ptl_rank_t source, P
 // Messages of MPI's own, of operations on communicators and windows, have a portal table entry without a limit of what is kept: however
 // many messages of the program wait for their receives, these get through. They are few.
 inline int send_control(const void* buf, size_t bytes, int target, ptl_match_bits_t bits) {
-  return send_copied(buf, bytes, target, bits, kControlPortal);
+  return send_copied(buf, bytes, target, bits, 0, kControlPortal);
 }
 inline int isend_control(Request& request, const void* buf, size_t bytes, int target, ptl_match_bits_t bits) {
   note_send(request, target, bits);

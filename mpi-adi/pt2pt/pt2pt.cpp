@@ -26,7 +26,8 @@ int start_packed_send(Mode mode, Request& request, const Arguments& given, size_
 
 int send_packed_copy(const Communicator& comm, const Arguments& given, size_t bytes) {
   const LaidOut data(const_cast<void*>(given.buf), given);
-  return device::send_laid_out(nullptr, false, data.layout, bytes, comm.job_rank(given.peer), own_bits(comm, given.tag));
+  return device::send_laid_out(nullptr, false, data.layout, bytes, comm.job_rank(given.peer), own_bits(comm, given.tag),
+                               signatures::of(given));
 }
 
 int raise_no_request(const Arguments& given, const Communicator* comm) {

@@ -46,7 +46,7 @@ inline int send_copied(const Communicator& comm, const Arguments& given, const D
   const void* data = run_of(given, type);
   if (data == nullptr && bytes > 0) [[unlikely]]
     return send_packed_copy(comm, given, bytes);
-  return device::send_copied(data, bytes, comm.job_rank(given.peer), own_bits(comm, given.tag));
+  return device::send_copied(data, bytes, comm.job_rank(given.peer), own_bits(comm, given.tag), signatures::of(given));
 }
 
 inline int send_copied(const Communicator& comm, const Arguments& given, size_t bytes) {
