@@ -63,12 +63,12 @@ bool CallFacts::operator==(const CallFacts& other) const {
          dest.offset == other.dest.offset;
 }
 
-void CallFacts::complain(const CallFacts& first, int pe) const {
+void CallFacts::complain(const CallFacts& other, int pe) const {
   misuse(
       "%s: the PEs of the team call differently: here with %zu bytes, root %d, dest at %zu of the %s; PE %d calls %s with %zu bytes, "
       "root %d, dest at %zu of the %s",
-      function, bytes, root, dest.offset, dest.segment == kHeap ? "heap" : "globals", pe, first.function, first.bytes, first.root,
-      first.dest.offset, first.dest.segment == kHeap ? "heap" : "globals");
+      function, bytes, root, dest.offset, dest.segment == kHeap ? "heap" : "globals", pe, other.function, other.bytes, other.root,
+      other.dest.offset, other.dest.segment == kHeap ? "heap" : "globals");
 }
 
 void must_be_alike(const char* function, Team& team, size_t bytes, int root, const void* dest) {
@@ -77,6 +77,7 @@ void must_be_alike(const char* function, Team& team, size_t bytes, int root, con
   CallFacts first = mine;
   team.collectives->share(&first, sizeof first, 0);
   if (!(first == mine)) mine.complain(first, team.members[0]);
+  team.collectives->barrier();  // else those that fit may meet a later call of one that does not, before it has complained
 }
 
 void collectives_open() {

@@ -117,8 +117,8 @@ struct CallFacts {
   CallFacts() = default;
   CallFacts(const char* its_function, size_t its_bytes, int its_root, const void* its_dest);
   bool operator==(const CallFacts& other) const;
-  // Ends the job with a sentence: `first` is what the first PE of the team calls, number `pe` in the world.
-  [[noreturn, gnu::cold]] void complain(const CallFacts& first, int pe) const;
+  // Ends the job with a sentence: `other` is what number `pe` in the world calls.
+  [[noreturn, gnu::cold]] void complain(const CallFacts& other, int pe) const;
 };
 
 // With SHMEM_DEBUG: ends the job with a sentence if the PEs of the team do not all call this function with as many bytes, the same

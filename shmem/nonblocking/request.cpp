@@ -1,6 +1,7 @@
 // request.cpp: from the start of a collective to its end; the table of requests.
 #include "shmem/nonblocking/request.hpp"
 
+#include <algorithm>
 #include <cassert>
 #include <cstring>
 #include <new>
@@ -30,8 +31,8 @@ int Request::launch(Team& team, Task&& task) {
   freed_ = has_sizes_ = false;
   differs_ = false;
   code_ = code_of_facts_ = GOAL_SUCCESS;
-  first_ = task_.facts;
   const bool compares = runtime.debug && team.size() > 1;
+  facts_of_all_.assign(compares ? static_cast<size_t>(team.size()) : 0, task_.facts);
   if (collects()) {
     const std::lock_guard lock(team.collectives->later.guard);
     team.collectives->later.waiting.reserve(team.collectives->later.waiting.size() + 1);
@@ -39,7 +40,10 @@ int Request::launch(Team& team, Task&& task) {
   steps_.store(1 + (compares ? 1 : 0) + (task_.sends_nothing ? 0 : 1), std::memory_order_relaxed);
   state_.store(kUnderWay, std::memory_order_relaxed);
   int code = GOAL_SUCCESS;
-  if (compares) code = team.collectives->start(call_of(GOAL_CALL_BCAST, sizeof first_, nullptr, &first_), facts_came, this, &comparison_);
+  if (compares) {
+    const GOAL_Call facts = call_of(GOAL_CALL_ALLGATHER, sizeof(CallFacts), &task_.facts, facts_of_all_.data());
+    code = team.collectives->start(facts, facts_came, this, &comparison_);
+  }
   const bool has_begun = compares && code == GOAL_SUCCESS;
   if (code == GOAL_SUCCESS && !task_.sends_nothing) code = start_call();
   if (code == GOAL_SUCCESS) one_is_over();
@@ -75,8 +79,14 @@ void Request::call_ended(void* request) {
 void Request::facts_came(void* request) {
   auto& self = *static_cast<Request*>(request);
   self.code_of_facts_ = take(self.comparison_);
-  if (self.code_of_facts_ != GOAL_SUCCESS || !(self.first_ == self.task_.facts)) self.differs_.store(true, std::memory_order_release);
+  if (self.code_of_facts_ != GOAL_SUCCESS || self.other_call() >= 0) self.differs_.store(true, std::memory_order_release);
   self.one_is_over();
+}
+
+int Request::other_call() const {
+  const auto other =
+      std::find_if(facts_of_all_.begin(), facts_of_all_.end(), [&](const CallFacts& facts) { return !(facts == task_.facts); });
+  return other == facts_of_all_.end() ? -1 : static_cast<int>(other - facts_of_all_.begin());
 }
 
 // Starts the data of all whose turn has come. This request stays under way until its team is needed no more here.
@@ -126,7 +136,8 @@ void Request::must_be_well() const {
   if (!team_) return;  // which has waited for it
   if (differs_.load(std::memory_order_acquire)) {
     must_succeed(code_of_facts_, "GOAL_Start", team_->members);
-    task_.facts.complain(first_, team_->members[0]);
+    const int other = other_call();
+    task_.facts.complain(facts_of_all_[static_cast<size_t>(other)], team_->members[other]);
   }
   if (is_complete()) must_succeed(code_, "GOAL_Start", team_->members);
 }

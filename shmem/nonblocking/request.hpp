@@ -4,7 +4,7 @@
 // have more to do:
 //   collect              the sizes come first, then the data, by a call that begins in the order of the collects on all PEs, whatever the
 //                        program has started meanwhile: so these have a context of their own
-//   with SHMEM_DEBUG     what the first PE of the team calls comes beside the data, and is compared
+//   with SHMEM_DEBUG     what all PEs of the team call comes beside the data, and is compared
 // A handle is the number of a request and how often that was used before, so that one that has ended is known as such.
 //
 // Thread: a request is started, waited for and freed by one at a time; any finds its end. Invariants: a team does not go before what was
@@ -66,6 +66,8 @@ class Request {
   int start_call();
   static void call_ended(void* request);
   static void facts_came(void* request);
+  // The first PE of the team that calls something else; -1: none does.
+  int other_call() const;
   void sizes_came(int code);
   void start_data();
   void finish();
@@ -80,7 +82,7 @@ class Request {
   uint64_t number_ = 0, uses_ = 0;
   Team* team_ = nullptr;
   Task task_;
-  CallFacts first_{};  // what the first PE of the team calls
+  std::vector<CallFacts> facts_of_all_;  // what the PEs of the team call, where that is compared
   GOAL_Started started_ = nullptr, comparison_ = nullptr;
 };
 

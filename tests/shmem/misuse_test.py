@@ -36,10 +36,11 @@ RULES = {
     "root-differs": ({"SHMEM_DEBUG": "1"}, 1, r"shmem: PE 1: shmem_broadcastmem: .* here with 4 bytes, root 1.*PE 0 .* root 0"),
     "dest-differs": ({"SHMEM_DEBUG": "1"}, 1, r"shmem: PE 1: shmem_int_fcollect: the PEs of the team call differently"),
     "calls-differ": ({"SHMEM_DEBUG": "1"}, 1, r"shmem: PE 1: shmem_int_min_reduce: .*PE 0 calls shmem_int_max_reduce"),
-    "nb-reduce-differs": ({"SHMEM_DEBUG": "1"}, 1, r"shmem: PE 1: shmemx_int_sum_reduce_nb: the PEs of the team call differently: here with 8 "
-                          r"bytes.*PE 0 calls shmemx_int_sum_reduce_nb with 4 bytes"),
-    "nb-root-differs": ({"SHMEM_DEBUG": "1"}, 1, r"shmem: PE 1: shmemx_broadcastmem_nb: .* here with 4 bytes, root 1.*PE 0 .* root 0"),
-    "nb-collect-differs": ({"SHMEM_DEBUG": "1"}, 1, r"shmem: PE 1: shmemx_fcollectmem_nb: .*PE 0 calls shmemx_collectmem_nb"),
+    "nb-reduce-differs": ({"SHMEM_DEBUG": "1"}, 1, r"shmem: PE (?P<here>\d): shmemx_int_sum_reduce_nb: the PEs of the team call differently: here "
+                          r"with \d bytes.*PE (?!(?P=here))\d calls shmemx_int_sum_reduce_nb with \d bytes"),
+    "nb-root-differs": ({"SHMEM_DEBUG": "1"}, 1, r"shmem: PE (?P<here>\d): shmemx_broadcastmem_nb: .* here with 4 bytes, root (?P=here).*"
+                        r"PE (?P<there>\d) .* root (?P=there)"),
+    "nb-collect-differs": ({"SHMEM_DEBUG": "1"}, 1, r"shmem: PE \d: shmemx_f?collectmem_nb: .*PE \d calls shmemx_f?collectmem_nb"),
     "nb-calls-differ": ({}, 1, r"shmem: PE \d: the PEs of a team call different collectives, or with different sizes or roots"),
     "nb-freed-differ": ({}, 1, r"shmem: PE \d: the PEs of a team call different collectives, or with different sizes or roots"),
     "nb-root": ({}, 1, r"shmem: PE \d: shmemx_broadcastmem_nb: there is no PE 2 in the team to be the root"),
