@@ -29,9 +29,24 @@ std::string own_folder() {
 // As it lies in a build folder, and as it is installed.
 std::string find_library() {
   const std::string here = own_folder();
-  for (const std::string& folder : {here + "record/", here + "../lib/", std::string(PTL_LIBRARY_FOLDER "/")})
+  for (const std::string& folder : {here + "record/", here + PTL_LIBRARY_FOLDER "/"})
     if (access((folder + kLibrary).c_str(), R_OK) == 0) return folder + kLibrary;
   throw Refusal(kNotFound, std::string("the library that records, ") + kLibrary + ", was not found; install it beside the others");
+}
+
+// LD_PRELOAD ends a path at a space or a colon.
+bool can_be_preloaded(const std::string& path) { return path.find_first_of(" :") == std::string::npos; }
+
+// A path of the library that can be preloaded.
+std::string preloadable(const std::string& library, const std::string& job_folder) {
+  if (can_be_preloaded(library)) return library;
+  const std::string link = job_folder + "/" + kLibrary;
+  if (!can_be_preloaded(link))
+    throw Refusal(kBadUse,
+                  "--record cannot load " + library + " from " + job_folder + "; set TMPDIR to a folder without spaces and colons");
+  if (symlink(library.c_str(), link.c_str()) != 0)
+    throw Refusal(1, "the link " + link + " cannot be made (" + std::strerror(errno) + "); set TMPDIR to a folder that can be written");
+  return link;
 }
 
 std::string find_goalc() {
@@ -42,7 +57,7 @@ std::string find_goalc() {
 }  // namespace
 
 Recording::Recording(const std::string& file, const std::string& job_folder)
-    : file_(file), folder_(job_folder + "/record"), library_(find_library()), goalc_(find_goalc()) {
+    : file_(file), folder_(job_folder + "/record"), library_(preloadable(find_library(), job_folder)), goalc_(find_goalc()) {
   const int fd = open(file.c_str(), O_WRONLY | O_CREAT | O_CLOEXEC, 0666);
   if (fd < 0) throw Refusal(kBadUse, "--record " + file + " cannot be written (" + std::strerror(errno) + "); give a path that can");
   close(fd);

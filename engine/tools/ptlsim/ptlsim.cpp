@@ -38,7 +38,7 @@ void start_again(char** argv, uint32_t ranks) {
 
 std::string rank_library() {
   const std::filesystem::path here = std::filesystem::read_symlink("/proc/self/exe").parent_path();
-  for (const char* const each : {"libptlsim_rank.so", "../lib/ptlsim/libptlsim_rank.so", PTLSIM_LIBRARIES "/libptlsim_rank.so"})
+  for (const char* const each : {"libptlsim_rank.so", PTLSIM_LIBRARIES "/libptlsim_rank.so"})
     if (std::filesystem::exists(here / each)) return here / each;
   throw std::runtime_error("libptlsim_rank.so is not beside ptlsim, and not where it was installed");
 }
