@@ -162,6 +162,7 @@ extern "C" int PMPI_Comm_compare(MPI_Comm comm1, MPI_Comm comm2, int* result) tr
   static constexpr char kName[] = "MPI_Comm_compare";
   Communicator *one, *other;
   if (int error = check(kName, comm1, one, {result})) return error;
+  const RaisedAt here(origin_of(*one));
   if (int error = check(kName, comm2, other, {})) return error;
   *result = comparison(*one, *other);
   return MPI_SUCCESS;

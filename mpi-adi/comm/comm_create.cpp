@@ -231,7 +231,7 @@ std::vector<int> ranks_in(const Communicator& comm, const Group& group) {
 int check_subgroup(const char* function, MPI_Comm comm, MPI_Group group, MPI_Comm* result, Communicator*& parent, Group*& members,
                    std::vector<int>& ranks) {
   if (int error = check(function, comm, parent, {result})) return error;
-  if (int error = check(function, group, members, {})) return error;
+  if (int error = check(function, group, members, {}, parent)) return error;
   *result = MPI_COMM_NULL;
   ranks = ranks_in(*parent, *members);
   if (static_cast<int>(ranks.size()) != members->size)

@@ -16,12 +16,12 @@ int check(const char* function, MPI_Comm handle, Communicator*& found, std::init
 
 int check_running(const char* function) { return predefined_count != 0 ? MPI_SUCCESS : raise_bad_communicator(function, MPI_COMM_NULL); }
 
-int check(const char* function, MPI_Group handle, Group*& found, std::initializer_list<const void*> results) {
+int check(const char* function, MPI_Group handle, Group*& found, std::initializer_list<const void*> results, const Communicator* comm) {
   if (int error = check_running(function)) return error;
   found = find_group(handle);
-  if (found != nullptr) return check_results(function, nullptr, results);
-  if (handle == MPI_GROUP_NULL) return raise(function, nullptr, MPI_ERR_GROUP, "the group is MPI_GROUP_NULL");
-  return raise(function, nullptr, MPI_ERR_GROUP, "%p is no group", static_cast<void*>(handle));
+  if (found != nullptr) return check_results(function, comm, results);
+  if (handle == MPI_GROUP_NULL) return raise(function, comm, MPI_ERR_GROUP, "the group is MPI_GROUP_NULL");
+  return raise(function, comm, MPI_ERR_GROUP, "%p is no group", static_cast<void*>(handle));
 }
 
 int check_info(const char* function, const Communicator* comm, MPI_Info handle) {

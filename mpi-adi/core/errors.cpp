@@ -50,6 +50,11 @@ const Communicator& default_communicator() { return self_has_errhandler.load(std
 
 }  // namespace
 
+Origin origin_of(const Communicator& comm) {
+  return {Subject::comm, handle_of(&comm), comm.errhandler.load(std::memory_order_acquire),
+          comm.name[0] != '\0' ? comm.name : "a communicator without name"};
+}
+
 RaisedAt::RaisedAt(const Origin& origin) : origin_(origin), outer_(std::exchange(innermost, this)) {}
 RaisedAt::RaisedAt(Subject subject, void* handle, MPI_Errhandler errhandler, const char* name)
     : RaisedAt(Origin{subject, handle, errhandler, name}) {}
@@ -127,9 +132,8 @@ int raise(const char* function, const Communicator* comm, int code, const char* 
   if (elsewhere) {
     origin = innermost->origin();
   } else if (comm != nullptr) {
-    origin.handle = handle_of(comm);
-    origin.errhandler = comm->errhandler.load(std::memory_order_acquire);
-    if (named) origin.name = comm->name[0] != '\0' ? comm->name : "a communicator without name";
+    origin = origin_of(*comm);
+    if (!named) origin.name = "";
   }
   va_list arguments;
   va_start(arguments, cause);

@@ -23,6 +23,7 @@ struct Origin {
   MPI_Errhandler errhandler = MPI_ERRORS_ARE_FATAL;
   const char* name = "";  // empty: the error belongs to nothing that the call names
 };
+Origin origin_of(const Communicator& comm);
 [[gnu::cold]] int raise_at(const Origin& origin, const char* function, int code, const char* cause, va_list arguments);
 
 // The result of a call that has raised `error`: MPI_SUCCESS if a file's error handler has made that of it. raise() answers the error all

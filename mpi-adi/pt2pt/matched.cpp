@@ -56,6 +56,7 @@ int imrecv(const char* function, void* buf, MPI_Count count, MPI_Datatype dataty
   std::unique_ptr<Matched> message = take(wanted);
   if (!message) return raise_no_message(function, wanted);
   Communicator* const comm = message->comm;
+  const RaisedAt here(origin_of(*comm));
   const Arguments given{function, buf, count, datatype, MPI_ANY_SOURCE, MPI_ANY_TAG, MPI_COMM_SELF};
   Communicator* any;
   const Datatype* type;

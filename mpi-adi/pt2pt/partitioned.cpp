@@ -290,17 +290,18 @@ int raise_partition(const char* function, const Request& request, int partition,
 
 // The partitions at(0) .. at(count - 1) are ready. All are looked at before the first is marked.
 template <class At>
-int ready(const char* function, MPI_Request handle, int count, At&& at) {
+int ready(const char* function, MPI_Request handle, int64_t count, At&& at) {
   Request* request;
   PartitionedMessage* message;
   if (int error = check(function, handle, false, request, message)) return error;
   if (request->state.load(std::memory_order_relaxed) != State::active)
     return raise(function, request->comm, MPI_ERR_REQUEST, "the request has not been started");
-  for (int i = 0; i < count; ++i)
+  if (count <= 0) return raise(function, request->comm, MPI_ERR_ARG, "the number of partitions is %lld", static_cast<long long>(count));
+  for (int64_t i = 0; i < count; ++i)
     if (at(i) < 0 || at(i) >= message->partitions()) return raise_partition(function, *request, at(i), *message);
-  for (int i = 0; i < count; ++i)
+  for (int64_t i = 0; i < count; ++i)
     if (!message->mark(at(i))) return raise(function, request->comm, MPI_ERR_ARG, "the partition %d is ready already", at(i));
-  for (int i = 0; i < count; ++i) message->advance(*request, at(i));
+  for (int64_t i = 0; i < count; ++i) message->advance(*request, at(i));
   return MPI_SUCCESS;
 }
 
@@ -326,25 +327,22 @@ PARTITIONED_INIT(, int)
 PARTITIONED_INIT(_c, MPI_Count)
 
 extern "C" int PMPI_Pready(int partition, MPI_Request request) try {
-  return ready("MPI_Pready", request, 1, [&](int) { return partition; });
+  return ready("MPI_Pready", request, 1, [&](int64_t) { return partition; });
 }
 MPI_WEAK_NAME(Pready)
 
 // Both ends of the range are ready, too.
 extern "C" int PMPI_Pready_range(int partition_low, int partition_high, MPI_Request request) try {
-  static constexpr char kName[] = "MPI_Pready_range";
-  if (partition_high < partition_low)
-    return raise(kName, nullptr, MPI_ERR_ARG, "the range from %d to %d is empty", partition_low, partition_high);
-  return ready(kName, request, partition_high - partition_low + 1, [&](int i) { return partition_low + i; });
+  return ready("MPI_Pready_range", request, int64_t{partition_high} - partition_low + 1,
+               [&](int64_t i) { return static_cast<int>(partition_low + i); });
 }
 MPI_WEAK_NAME(Pready_range)
 
 extern "C" int PMPI_Pready_list(int length, const int array_of_partitions[], MPI_Request request) try {
   static constexpr char kName[] = "MPI_Pready_list";
-  if (length < 0) return raise(kName, nullptr, MPI_ERR_ARG, "the length is negative (%d)", length);
   if (length > 0 && array_of_partitions == nullptr) return raise_null(kName, "partitions");
   if (length == 0) return MPI_SUCCESS;
-  return ready(kName, request, length, [&](int i) { return array_of_partitions[i]; });
+  return ready(kName, request, length, [&](int64_t i) { return array_of_partitions[i]; });
 }
 MPI_WEAK_NAME(Pready_list)
 

@@ -77,7 +77,9 @@ int look_until_found(const Arguments& given, MPI_Status* status, MPI_Message* me
   }
 }
 
-int raise_no_message_address(const char* function) { return raise(function, nullptr, MPI_ERR_ARG, "the address for the message is null"); }
+int raise_no_message_address(const char* function, MPI_Comm comm) {
+  return raise(function, find_communicator(comm), MPI_ERR_ARG, "the address for the message is null");
+}
 
 }  // namespace
 }  // namespace portunus::mpi
@@ -96,14 +98,14 @@ MPI_WEAK_NAME(Probe)
 
 extern "C" int PMPI_Improbe(int source, int tag, MPI_Comm comm, int* flag, MPI_Message* message, MPI_Status* status) try {
   static constexpr char kName[] = "MPI_Improbe";
-  if (message == nullptr) return raise_no_message_address(kName);
+  if (message == nullptr) return raise_no_message_address(kName, comm);
   return look_now({kName, nullptr, 0, MPI_BYTE, source, tag, comm}, flag, status, message);
 }
 MPI_WEAK_NAME(Improbe)
 
 extern "C" int PMPI_Mprobe(int source, int tag, MPI_Comm comm, MPI_Message* message, MPI_Status* status) try {
   static constexpr char kName[] = "MPI_Mprobe";
-  if (message == nullptr) return raise_no_message_address(kName);
+  if (message == nullptr) return raise_no_message_address(kName, comm);
   return look_until_found({kName, nullptr, 0, MPI_BYTE, source, tag, comm}, status, message);
 }
 MPI_WEAK_NAME(Mprobe)

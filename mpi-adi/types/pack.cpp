@@ -149,7 +149,7 @@ int pack(const char* function, const void* inbuf, MPI_Count incount, MPI_Datatyp
   Communicator* found;
   Datatype* type;
   if (int error = check(function, comm, found, {position})) return error;
-  if (int error = check(function, datatype, type, {})) return error;
+  if (int error = check(function, datatype, type, {}, found)) return error;
   if (int error = check_elements(function, found, *type, incount)) return error;
   const int64_t bytes = type->size * incount;
   if (int error = check_pack(function, found, *type, bytes, inbuf, outbuf, outsize, *position)) return error;
@@ -166,7 +166,7 @@ int unpack(const char* function, const void* inbuf, Size insize, Size* position,
   Communicator* found;
   Datatype* type;
   if (int error = check(function, comm, found, {position})) return error;
-  if (int error = check(function, datatype, type, {})) return error;
+  if (int error = check(function, datatype, type, {}, found)) return error;
   if (int error = check_elements(function, found, *type, outcount)) return error;
   const int64_t bytes = type->size * outcount;
   if (int error = check_pack(function, found, *type, bytes, outbuf, inbuf, insize, *position)) return error;
@@ -182,7 +182,7 @@ int pack_size(const char* function, MPI_Count incount, MPI_Datatype datatype, MP
   Communicator* found;
   Datatype* type;
   if (int error = check(function, comm, found, {size})) return error;
-  if (int error = check(function, datatype, type, {})) return error;
+  if (int error = check(function, datatype, type, {}, found)) return error;
   if (int error = check_elements(function, found, *type, incount)) return error;
   const int64_t bytes = type->size * incount;
   *size = static_cast<Size>(bytes) == bytes ? static_cast<Size>(bytes) : Size{MPI_UNDEFINED};

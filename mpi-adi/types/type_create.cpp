@@ -10,12 +10,13 @@
 
 namespace portunus::mpi {
 
-int check(const char* function, MPI_Datatype handle, Datatype*& found, std::initializer_list<const void*> results) {
+int check(const char* function, MPI_Datatype handle, Datatype*& found, std::initializer_list<const void*> results,
+          const Communicator* comm) {
   if (int error = check_running(function)) return error;
   found = find_type(handle);
-  if (found != nullptr) return check_results(function, nullptr, results);
-  if (handle == MPI_DATATYPE_NULL) return raise(function, nullptr, MPI_ERR_TYPE, "the datatype is MPI_DATATYPE_NULL");
-  return raise(function, nullptr, MPI_ERR_TYPE, "%s", BadType(handle).text);
+  if (found != nullptr) return check_results(function, comm, results);
+  if (handle == MPI_DATATYPE_NULL) return raise(function, comm, MPI_ERR_TYPE, "the datatype is MPI_DATATYPE_NULL");
+  return raise(function, comm, MPI_ERR_TYPE, "%s", BadType(handle).text);
 }
 
 int hand_out(const char* function, std::vector<Piece> pieces, Recipe recipe, MPI_Datatype* result) {

@@ -33,7 +33,8 @@ struct Recipe {
 };
 void keep_recipe(Datatype& type, Recipe recipe);
 
-int check(const char* function, MPI_Datatype handle, Datatype*& found, std::initializer_list<const void*> results);
+int check(const char* function, MPI_Datatype handle, Datatype*& found, std::initializer_list<const void*> results,
+          const Communicator* comm = nullptr);
 
 // At the end of MPI: those of Fortran's kinds.
 void release_kinds();

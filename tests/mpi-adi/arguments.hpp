@@ -1,7 +1,8 @@
-// arguments.hpp: tables of calls with one wrong argument each, and the class of the error that each must return; that its object's error
-// handler is called once, with that class, and that what it makes of the code is what the call returns.
+// arguments.hpp: tables of calls with one wrong argument each, and the class of the error that each must return; that the error handler of
+// the object of the call is called once, with that object and class, and that what it makes of the code is what the call returns.
 #pragma once
 
+#include <cctype>
 #include <string>
 
 #include "ranks.hpp"
@@ -49,7 +50,28 @@ inline MPI_Request bad_request;
 inline MPI_Errhandler noted;  // of communicators
 }  // namespace args
 
-// Error handlers that note how often, and with which class, they are called.
+// The object of a call, by the words in it: the window, file or communicator that it is given. A call without one has MPI_COMM_SELF, or no
+// file. Addresses of objects that a call makes do not count.
+inline std::string object_of(const std::string& call) {
+  if (call.find("_from_group") != std::string::npos) return "no communicator";  // the error handler of the one to be made
+  const bool of_files = call.rfind("MPI_File_", 0) == 0 || call.rfind("MPI_Register_datarep", 0) == 0;
+  const bool frees = call.find("_free(") != std::string::npos;
+  for (size_t end = 0, begin; (begin = call.find_first_of("(,", end)) != std::string::npos;) {
+    begin = call.find_first_not_of("(, ", begin);
+    end = call.find_first_of("(,)", begin);
+    std::string word = call.substr(begin, end - begin);
+    if (word[0] == '&' && frees) word.erase(0, 1);
+    if (const size_t assigned = word.rfind("= "); assigned != std::string::npos && frees) word.erase(0, assigned + 2);
+    if (of_files && (word == "open_file" || word == "read_only" || word == "write_only")) return "a file";
+    if (word == "win") return "a window";
+    if (word == "comm") return "a communicator";
+    if (!of_files && (word == "W" || word == "MPI_COMM_WORLD")) return "MPI_COMM_WORLD";
+    if (word == "S" || word == "MPI_COMM_SELF") return "MPI_COMM_SELF";
+  }
+  return of_files ? "no file" : "MPI_COMM_SELF";
+}
+
+// Error handlers that note how often, with which object and class, they are called.
 class Noted {
  public:
   enum class Makes { nothing, another, success };
@@ -78,6 +100,7 @@ class Noted {
   }
   inline static int calls, error_class;
   inline static bool of_files;
+  inline static std::string object;
 
  private:
   static void note(int* code) {
@@ -86,10 +109,20 @@ class Noted {
     if (makes_ == Makes::another) *code = MPI_ERR_LASTCODE;
     if (makes_ == Makes::success) *code = MPI_SUCCESS;
   }
-  static void on_comm(MPI_Comm*, int* code, ...) { note(code); }
-  static void on_win(MPI_Win*, int* code, ...) { note(code); }
-  static void on_file(MPI_File*, int* code, ...) {
+  static void on_comm(MPI_Comm* comm, int* code, ...) {
+    object = *comm == MPI_COMM_WORLD  ? "MPI_COMM_WORLD"
+             : *comm == MPI_COMM_SELF ? "MPI_COMM_SELF"
+             : *comm == MPI_COMM_NULL ? "no communicator"
+                                      : "a communicator";
+    note(code);
+  }
+  static void on_win(MPI_Win* win, int* code, ...) {
+    object = *win == MPI_WIN_NULL ? "no window" : "a window";
+    note(code);
+  }
+  static void on_file(MPI_File* file, int* code, ...) {
     of_files = true;
+    object = *file == MPI_FILE_NULL ? "no file" : "a file";
     note(code);
   }
   inline static Makes makes_;
@@ -108,6 +141,7 @@ inline void expect_error(const Wrong& wrong, Noted& noted) {
     }
     EXPECT_EQ(Noted::calls, 1) << where();
     EXPECT_EQ(Noted::error_class, wrong.expected) << where();
+    EXPECT_EQ(Noted::object, object_of(wrong.call)) << where();
     const bool forgiven = makes == Noted::Makes::success && Noted::of_files;
     EXPECT_EQ(error, makes == Noted::Makes::another ? MPI_ERR_LASTCODE : forgiven ? MPI_SUCCESS : wrong.expected) << where();
   }

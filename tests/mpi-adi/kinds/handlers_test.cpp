@@ -1,6 +1,7 @@
 // Which error handler is called, on which object, with which class, and what its code makes of the call's result: for each kind of object,
 // and for calls that name none. The tables of wrong arguments (arguments.hpp) look at the same for every call.
 // Source: MPI-5.0, 9.3, 7.4.4, 7.6.2, 11.3.
+#include <climits>
 #include <string>
 
 #include "../ranks.hpp"
@@ -28,7 +29,10 @@ MPI_File file;
 MPI_Session session, other;
 MPI_Group group;
 MPI_Datatype type;
+MPI_Message message;                     // that lies in `comm`
+MPI_Request sent_parts, received_parts;  // partitioned ones there, which have been started
 
+MPI_Request request;
 MPI_Aint size;
 int buffer[4], number, length;
 const MPI_Info kNoInfo = reinterpret_cast<MPI_Info>(buffer);
@@ -57,6 +61,16 @@ const Case kCases[] = {
     CASE("comm", ROOT, MPI_Bcast(buffer, 1, MPI_INT, 1000, comm)),
     CASE("comm", INFO, MPI_Comm_set_info(comm, kNoInfo)),
     CASE("comm", ARG, MPI_Comm_split(comm, -7, 0, &made)),
+    CASE("comm", COUNT, MPI_Mrecv(buffer, -1, MPI_INT, &message, MPI_STATUS_IGNORE)),
+    CASE("comm", TYPE, MPI_Imrecv(buffer, 1, MPI_DATATYPE_NULL, &message, &request)),
+    CASE("comm", ARG, MPI_Pready(2, sent_parts)),
+    CASE("comm", ARG, MPI_Pready_range(1, 0, sent_parts)),
+    CASE("comm", ARG, MPI_Pready_range(INT_MIN, INT_MAX, sent_parts)),
+    CASE("comm", ARG, MPI_Pready_range(0, INT_MAX, sent_parts)),
+    CASE("comm", ARG, MPI_Pready_list(-1, buffer, sent_parts)),
+    CASE("comm", REQUEST, MPI_Pready(0, received_parts)),
+    CASE("comm", ARG, MPI_Parrived(received_parts, -1, &number)),
+    CASE("comm", REQUEST, MPI_Start(&sent_parts)),
     CASE("world", RANK, MPI_Recv(buffer, 1, MPI_INT, 1000, 0, MPI_COMM_WORLD, MPI_STATUS_IGNORE)),
     CASE("self", COMM, MPI_Send(buffer, 1, MPI_INT, 0, 0, MPI_COMM_NULL)),
     CASE("self", TYPE, MPI_Type_contiguous(1, MPI_DATATYPE_NULL, &type)),
@@ -94,6 +108,14 @@ TEST(Handlers, AreThoseOfTheObjectOfTheCall) {
   const std::string name = "/tmp/portunus-handlers-" + std::to_string(rank());
   MPI_File_open(MPI_COMM_SELF, name.c_str(), MPI_MODE_CREATE | MPI_MODE_RDWR | MPI_MODE_DELETE_ON_CLOSE, MPI_INFO_NULL, &file);
   MPI_Session_init(MPI_INFO_NULL, session_handler, &session);
+  int parts[2] = {1, 2}, other_parts[2], waits;
+  MPI_Request requests[3];
+  MPI_Isend(parts, 1, MPI_INT, 0, 1, comm, &requests[0]);
+  MPI_Mprobe(0, 1, comm, &message, MPI_STATUS_IGNORE);
+  MPI_Psend_init(parts, 2, 1, MPI_INT, 0, 2, comm, MPI_INFO_NULL, &sent_parts);
+  MPI_Precv_init(other_parts, 2, 1, MPI_INT, 0, 2, comm, MPI_INFO_NULL, &received_parts);
+  MPI_Start(&sent_parts);
+  MPI_Start(&received_parts);
   for (const MPI_Comm each : {MPI_COMM_WORLD, MPI_COMM_SELF, comm}) MPI_Comm_set_errhandler(each, comm_handler);
   MPI_Win_set_errhandler(win, win_handler);
   MPI_File_set_errhandler(file, file_handler);
@@ -107,6 +129,15 @@ TEST(Handlers, AreThoseOfTheObjectOfTheCall) {
       EXPECT_EQ(error, code > 0 || (code == MPI_SUCCESS && of_file) ? code : each.error_class) << "line " << each.line << ": " << each.call;
       EXPECT_EQ(called, std::string(each.object) + " " + std::to_string(each.error_class)) << "line " << each.line << ": " << each.call;
     }
+  // Refused calls have done nothing.
+  MPI_Pready_range(0, 1, sent_parts);
+  EXPECT_EQ(MPI_Mrecv(&waits, 1, MPI_INT, &message, MPI_STATUS_IGNORE), MPI_SUCCESS);
+  EXPECT_EQ(waits, 1);
+  requests[1] = sent_parts, requests[2] = received_parts;
+  EXPECT_EQ(MPI_Waitall(3, requests, MPI_STATUSES_IGNORE), MPI_SUCCESS);
+  EXPECT_EQ(other_parts[1], 2);
+  MPI_Request_free(&sent_parts);
+  MPI_Request_free(&received_parts);
   // A file's request says what went wrong when it is completed.
   makes = -1;
   MPI_Register_datarep("portunus-broken", broken, nullptr, extent_of_int, nullptr);
