@@ -2,7 +2,9 @@
 #include <sys/statvfs.h>
 
 #include <algorithm>
+#include <random>
 #include <string>
+#include <vector>
 
 #include "../ranks.hpp"
 
@@ -50,6 +52,16 @@ TEST(SharedWindows, HaveTheirPartsByteByByteUnlessTheProgramGivesThatUp) {
   }
 }
 
+// Whether each rank has the memory of all mapped.
+bool are_mapped(MPI_Win win) {
+  MPI_Aint size = 1;
+  int unit, mapped = 1;
+  void* base = nullptr;
+  for (int i = 0; i < ranks() && mapped; ++i) mapped = MPI_Win_shared_query(win, i, &size, &unit, &base) == MPI_SUCCESS && size > 0;
+  MPI_Allreduce(MPI_IN_PLACE, &mapped, 1, MPI_INT, MPI_MIN, MPI_COMM_WORLD);
+  return mapped != 0;
+}
+
 // Each adds to the numbers of all, which only locks keep from being changed by others in between.
 void count_under_locks(MPI_Win win, const std::vector<int>& types, bool sends_nothing) {
   constexpr int kRounds = 200;
@@ -82,21 +94,92 @@ void count_under_locks(MPI_Win win, const std::vector<int>& types, bool sends_no
 
 TEST(SharedWindows, KeepOthersOutWhileOneHoldsTheLockAndNeedNoMessage) {
   long own[2] = {}, *at = own;
-  MPI_Aint size;
-  int unit;
-  void* base = nullptr;
   for (const bool allocated : {true, false}) {
     MPI_Win win;
     if (allocated) MPI_Win_allocate(sizeof own, sizeof(long), MPI_INFO_NULL, MPI_COMM_WORLD, &at, &win);
     else MPI_Win_create(own, sizeof own, sizeof(long), MPI_INFO_NULL, MPI_COMM_WORLD, &win);
     if (allocated) at[0] = at[1] = 0;
-    int mapped = allocated;
-    for (int i = 0; i < ranks() && mapped; ++i) mapped = MPI_Win_shared_query(win, i, &size, &unit, &base) == MPI_SUCCESS && size > 0;
-    MPI_Allreduce(MPI_IN_PLACE, &mapped, 1, MPI_INT, MPI_MIN, MPI_COMM_WORLD);
+    const bool mapped = allocated && are_mapped(win);
     MPI_Win_fence(0, win);
-    count_under_locks(win, {MPI_LOCK_EXCLUSIVE, MPI_LOCK_SHARED, MPI_LOCK_EXCLUSIVE}, mapped != 0);
+    count_under_locks(win, {MPI_LOCK_EXCLUSIVE, MPI_LOCK_SHARED, MPI_LOCK_EXCLUSIVE}, mapped);
     MPI_Win_free(&win);
   }
+}
+
+// Patches of a matrix of the next rank's, as Global Arrays and its like put, get and add them, beside a model of that matrix.
+constexpr int kSide = 24;
+struct Patch {
+  int row, column, rows, columns;
+};
+
+template <class Action>
+void for_each_element(const Patch& patch, Action&& action) {
+  for (int row = 0; row < patch.rows; ++row)
+    for (int column = 0; column < patch.columns; ++column)
+      action(row * patch.columns + column, (patch.row + row) * kSide + patch.column + column);
+}
+
+void access_patch(int how, const Patch& patch, double* model, int target, MPI_Win win) {
+  const int elements = patch.rows * patch.columns;
+  const MPI_Aint place = patch.row * kSide + patch.column;
+  std::vector<double> mine(static_cast<size_t>(elements)), had(mine.size()), wanted(mine.size());
+  for_each_element(patch, [&](int i, int at) { mine[static_cast<size_t>(i)] = i + how, wanted[static_cast<size_t>(i)] = model[at]; });
+  MPI_Datatype there;
+  MPI_Type_vector(patch.rows, patch.columns, kSide, MPI_DOUBLE, &there);
+  MPI_Type_commit(&there);
+  MPI_Request request = MPI_REQUEST_NULL;
+  double *const from = mine.data(), *const to = had.data();
+  switch (how) {
+    case 0: MPI_Put(from, elements, MPI_DOUBLE, target, place, 1, there, win); break;
+    case 1: MPI_Rput(from, elements, MPI_DOUBLE, target, place, 1, there, win, &request); break;
+    case 2: MPI_Get(to, elements, MPI_DOUBLE, target, place, 1, there, win); break;
+    case 3: MPI_Rget(to, elements, MPI_DOUBLE, target, place, 1, there, win, &request); break;
+    case 4: MPI_Accumulate(from, elements, MPI_DOUBLE, target, place, 1, there, MPI_SUM, win); break;
+    case 5: MPI_Raccumulate(from, elements, MPI_DOUBLE, target, place, 1, there, MPI_SUM, win, &request); break;
+    case 6: MPI_Get_accumulate(from, elements, MPI_DOUBLE, to, elements, MPI_DOUBLE, target, place, 1, there, MPI_SUM, win); break;
+    default: MPI_Get_accumulate(nullptr, 0, MPI_DOUBLE, to, elements, MPI_DOUBLE, target, place, 1, there, MPI_NO_OP, win); break;
+  }
+  MPI_Wait(&request, MPI_STATUS_IGNORE);
+  MPI_Win_flush(target, win);
+  MPI_Type_free(&there);
+  for_each_element(patch, [&](int i, int at) {
+    if (how < 2) model[at] = mine[static_cast<size_t>(i)];
+    if (how >= 4 && how < 7) model[at] += mine[static_cast<size_t>(i)];
+  });
+  if (how < 2 || how == 4 || how == 5) return;
+  EXPECT_EQ(had, wanted) << "access " << how;
+}
+
+TEST(SharedWindows, GiveAndTakePatchesWithoutAMessage) {
+  double* matrix = nullptr;
+  std::vector<double> model(kSide * kSide, 0.0);
+  MPI_Win win;
+  MPI_Win_allocate(kSide * kSide * sizeof(double), sizeof(double), MPI_INFO_NULL, MPI_COMM_WORLD, &matrix, &win);
+  std::fill_n(matrix, model.size(), 0.0);
+  const bool mapped = are_mapped(win);
+  const int target = (rank() + 1) % ranks();
+  std::mt19937 random(static_cast<unsigned>(rank()));
+  const auto below = [&](int most) { return static_cast<int>(random() % static_cast<unsigned>(most)); };
+  for (const bool at_once : {false, true}) {  // all under one lock, or each under one of its own
+    barrier();
+    const auto before = sends();
+    if (at_once) MPI_Win_lock_all(0, win);
+    for (int round = 0; round < 200; ++round) {
+      Patch patch{below(kSide), below(kSide), 0, 0};
+      patch.rows = 1 + below(kSide - patch.row);
+      patch.columns = 1 + below(kSide - patch.column);
+      if (!at_once) MPI_Win_lock(round % 2 ? MPI_LOCK_SHARED : MPI_LOCK_EXCLUSIVE, target, 0, win);
+      access_patch(round % 8, patch, model.data(), target, win);
+      if (!at_once) MPI_Win_unlock(target, win);
+    }
+    if (at_once) MPI_Win_unlock_all(win);
+    EXPECT_TRUE(!mapped || sends() == before);
+    barrier();
+  }
+  MPI_Win_lock(MPI_LOCK_SHARED, target, 0, win);
+  access_patch(2, {0, 0, kSide, kSide}, model.data(), target, win);
+  MPI_Win_unlock(target, win);
+  MPI_Win_free(&win);
 }
 
 uint64_t room() {
