@@ -12,16 +12,18 @@ static bool is_blank(const char *string, size_t length) {
     return true;
 }
 
-/* `count` strings of `length` characters, `stride` bytes apart, for C, which wants a null pointer behind them. */
+/* `count` strings of `length` characters, `stride` bytes apart, without the blanks around them, for C, which wants a null pointer behind
+ * them. */
 static char **strings_in(const char *given, size_t count, size_t length, size_t stride) {
     char **strings = (char **)malloc((count + 1) * sizeof *strings + count * (length + 1));
     if (!strings) return NULL;
     char *place = (char *)(strings + count + 1);
     for (size_t i = 0; i < count; ++i, place += length + 1) {
-        size_t used = length;
-        while (used > 0 && given[i * stride + used - 1] == ' ') --used;
-        memcpy(place, given + i * stride, used);
-        place[used] = '\0';
+        const char *first = given + i * stride, *end = first + length;
+        while (first < end && *first == ' ') ++first;
+        while (end > first && end[-1] == ' ') --end;
+        memcpy(place, first, (size_t)(end - first));
+        place[end - first] = '\0';
         strings[i] = place;
     }
     strings[count] = NULL;
@@ -40,7 +42,7 @@ void F(comm_spawn_)(char *command, char *argv, MPI_Fint *maxprocs, MPI_Fint *inf
     struct text text;
     MPI_Comm made = MPI_COMM_NULL;
     char **arguments = is_fortran_constant(argv) ? MPI_ARGV_NULL : arguments_in(argv, argv_length, argv_length);
-    const int rc = C(Comm_spawn)(text_in(&text, command, command_length, false), arguments, *maxprocs, to_info(*info), *root,
+    const int rc = C(Comm_spawn)(text_in(&text, command, command_length, true), arguments, *maxprocs, to_info(*info), *root,
                                  to_comm(*comm), &made, (int *)address_in(array_of_errcodes));
     if (rc == MPI_SUCCESS) *intercomm = from_comm(made);
     free(arguments);

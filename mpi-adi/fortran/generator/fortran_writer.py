@@ -102,7 +102,7 @@ def _specific(function, prefix):
 
 
 def _constants(constants, f08):
-    lines = [f"integer, parameter :: {name} = {value}" for name, value in c.KINDS + c.STATUS[:1 if f08 else 4] + c.integers(constants)]
+    lines = [f"integer, parameter :: {name} = {value}" for name, value in c.KINDS + c.STATUS + c.integers(constants)]
     for name, handle, value in c.handles(constants):
         lines.append(f"type({handle}), parameter :: {name} = {handle}({value})" if f08 else f"integer, parameter :: {name} = {value}")
     lines += [f"logical, parameter :: MPI_SUBARRAYS_SUPPORTED = {'.true.' if f08 else '.false.'}",

@@ -27,9 +27,12 @@ contains
     real :: many(100)
     type(MPI_Status) :: status
     type(MPI_Request) :: request
+    integer :: old(MPI_STATUS_SIZE)
     call MPI_Isend(rank, 1, MPI_INTEGER, right(), 3, MPI_COMM_WORLD, request)
     call MPI_Recv(word, 1, MPI_INTEGER, left(), 3, MPI_COMM_WORLD, status)
     call check(word == left() .and. status%MPI_SOURCE == left() .and. status%MPI_TAG == 3, 'a word from the left')
+    call MPI_Status_f082f(status, old)
+    call check(old(MPI_SOURCE) == left() .and. old(MPI_TAG) == 3 .and. MPI_ERROR <= MPI_STATUS_SIZE, 'a status as an array')
     call MPI_Get_count(status, MPI_INTEGER, i)
     call MPI_Get_count(status, MPI_INTEGER, large)
     call check(i == 1 .and. large == 1, 'MPI_Get_count with both kinds of counts')

@@ -1,4 +1,5 @@
-! spawn_f08.f90: processes that start others, and meet them again by a published name.
+! spawn_f08.f90: processes that start others, and meet them again by a published name. Blanks around commands and arguments are none of
+! them (MPI-5.0, 11.8.2).
 program spawn
   use mpi_f08
   use checking
@@ -14,9 +15,9 @@ program spawn
   call MPI_Comm_get_parent(parent)
   call get_command_argument(0, name)
   if (parent == MPI_COMM_NULL) then
-    arguments = [character(len=20) :: 'two words', 'once', '']
+    arguments = [character(len=20) :: '  two words', 'once', '']
     codes = -1
-    call MPI_Comm_spawn(trim(name), arguments, 2, MPI_INFO_NULL, 0, MPI_COMM_WORLD, inter, codes)
+    call MPI_Comm_spawn('  ' // name, arguments, 2, MPI_INFO_NULL, 0, MPI_COMM_WORLD, inter, codes)
     call check(all(codes == MPI_SUCCESS), 'codes')
     if (rank == 0) then
       call MPI_Open_port(MPI_INFO_NULL, port)
@@ -32,9 +33,10 @@ program spawn
       call MPI_Unpublish_name('fortran', MPI_INFO_NULL, port)
       call MPI_Close_port(port)
     end if
-    commands = name
+    commands(1) = name
+    commands(2) = ' ' // name(:199)
     table(1, :) = [character(len=20) :: 'two words', '']
-    table(2, :) = [character(len=20) :: 'other', '']
+    table(2, :) = [character(len=20) :: '   other', '']
     several = -1
     call MPI_Comm_spawn_multiple(2, commands, table, [1, 2], [MPI_INFO_NULL, MPI_INFO_NULL], 0, MPI_COMM_WORLD, inter, several)
     call check(all(several == MPI_SUCCESS), 'codes of several')
