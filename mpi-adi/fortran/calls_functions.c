@@ -38,7 +38,7 @@ CREATE_ERRHANDLER(session, Session)
 void F(grequest_start_)(fortran_function *query_fn, fortran_function *free_fn, fortran_function *cancel_fn, MPI_Aint *extra_state,
                         MPI_Fint *request, MPI_Fint *ierror) {
     MPI_Request made = MPI_REQUEST_NULL;
-    struct request_functions *functions = make_request_functions(query_fn, free_fn, cancel_fn, *extra_state);
+    struct request_functions *functions = make_request_functions(query_fn, free_fn, cancel_fn, extra_state);
     const int rc = C(Grequest_start)(query_thunk, free_thunk, cancel_thunk, functions, &made);
     if (rc == MPI_SUCCESS) {
         if (is_anything_kept()) kept_new(made);

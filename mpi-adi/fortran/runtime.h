@@ -198,9 +198,10 @@ MPI_Type_delete_attr_function type_delete_thunk;
 MPI_Win_copy_attr_function win_copy_thunk;
 MPI_Win_delete_attr_function win_delete_thunk;
 
-struct request_functions; /* of a generalized request */
+/* Functions of a generalized request. They are given the program's own variable, which they may change, as in the peers. */
+struct request_functions;
 struct request_functions *make_request_functions(fortran_function *query, fortran_function *release, fortran_function *cancel,
-                                            MPI_Aint extra_state);
+                                            MPI_Aint *extra_state);
 MPI_Grequest_query_function query_thunk;
 MPI_Grequest_free_function free_thunk; /* frees the structure too */
 MPI_Grequest_cancel_function cancel_thunk;

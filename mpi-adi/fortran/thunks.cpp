@@ -87,29 +87,29 @@ int raise_too_many() {
 
 struct request_functions {
   fortran_function *query, *release, *cancel;
-  MPI_Aint extra_state;
+  MPI_Aint* extra_state;
 };
 request_functions* make_request_functions(fortran_function* query, fortran_function* release, fortran_function* cancel,
-                                          MPI_Aint extra_state) {
+                                          MPI_Aint* extra_state) {
   return new request_functions{query, release, cancel, extra_state};
 }
 int query_thunk(void* extra_state, MPI_Status* status) {
   auto* functions = static_cast<request_functions*>(extra_state);
   MPI_Fint error = MPI_SUCCESS;
-  call<void(MPI_Aint*, MPI_Status*, MPI_Fint*)>(functions->query, &functions->extra_state, status, &error);
+  call<void(MPI_Aint*, MPI_Status*, MPI_Fint*)>(functions->query, functions->extra_state, status, &error);
   return error;
 }
 int free_thunk(void* extra_state) {
   auto* functions = static_cast<request_functions*>(extra_state);
   MPI_Fint error = MPI_SUCCESS;
-  call<void(MPI_Aint*, MPI_Fint*)>(functions->release, &functions->extra_state, &error);
+  call<void(MPI_Aint*, MPI_Fint*)>(functions->release, functions->extra_state, &error);
   delete functions;
   return error;
 }
 int cancel_thunk(void* extra_state, int complete) {
   auto* functions = static_cast<request_functions*>(extra_state);
   MPI_Fint error = MPI_SUCCESS, flag = complete;
-  call<void(MPI_Aint*, MPI_Fint*, MPI_Fint*)>(functions->cancel, &functions->extra_state, &flag, &error);
+  call<void(MPI_Aint*, MPI_Fint*, MPI_Fint*)>(functions->cancel, functions->extra_state, &flag, &error);
   return error;
 }
 
