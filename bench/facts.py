@@ -69,7 +69,9 @@ def result_file(text):
 
 
 def write_results(file, document):
-    """Writes them as JSON, whole or not at all: may be called again as results come."""
+    """Writes them as JSON, whole or not at all: may be called again as results come. Does nothing without a file."""
+    if not file:
+        return
     new = pathlib.Path(file + ".new")
     try:
         new.write_text(json.dumps(document, indent=1) + "\n", encoding="utf-8")

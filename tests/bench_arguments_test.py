@@ -2,9 +2,13 @@
 """bench_arguments_test.py ROOT: what a measuring program cannot do it refuses at once, by a sentence that names what was given.
 
 Every option of every program in bench/ that takes a value gets one that it cannot have. A program that takes it would go on to its build
-folder, of which it is told one that is not there.
+folder, of which it is told one that is not there. What a program has measured it writes as it comes, inside its loops, so that an error
+after an hour loses nothing, and every name that it reads is one that it has.
 """
 
+import ast
+import builtins
+import dis
 import os
 import pathlib
 import re
@@ -42,6 +46,48 @@ def problems(program):
             yield f"{program} {option} {value} ends with status {status} and says: {last}"
 
 
+def codes(code):
+    """A compiled file's code, and that of all functions and classes in it."""
+    yield code
+    for constant in code.co_consts:
+        if hasattr(constant, "co_code"):
+            yield from codes(constant)
+
+
+def missing_names(program, text):
+    inside = list(codes(compile(text, program, "exec")))
+    made = {step.argval for code in inside for step in dis.get_instructions(code) if step.opname in ("STORE_NAME", "STORE_GLOBAL")}
+    read = {step.argval for code in inside for step in dis.get_instructions(code) if step.opname in ("LOAD_NAME", "LOAD_GLOBAL")}
+    for name in sorted(read - made - set(dir(builtins)) - {"__file__"}):
+        yield f"{program} reads the name {name}, which nothing gives a value"
+
+
+def called(tree):
+    """The last words of what is called somewhere in it."""
+    calls = (node.func for node in ast.walk(tree) if isinstance(node, ast.Call))
+    return {getattr(function, "attr", getattr(function, "id", None)) for function in calls}
+
+
+def writes_late(program, text):
+    tree = ast.parse(text)
+    writers = {"write_results"}
+    functions = {node.name: called(node) for node in ast.walk(tree) if isinstance(node, ast.FunctionDef)}
+    while more := {name for name, inside in functions.items() if inside & writers} - writers:
+        writers |= more
+    if not any(called(node) & writers for node in ast.walk(tree) if isinstance(node, ast.For)):
+        yield f"{program} does not write its results as they come: facts.write_results is called in no loop"
+    if "dumps" in called(tree):
+        yield f"{program} writes JSON itself; facts.write_results leaves the old file whole until the new one is"
+
+
+def problems_of_source(program):
+    text = pathlib.Path(program).read_text(encoding="utf-8")
+    if "python" in text.splitlines()[0]:
+        yield from missing_names(program, text)
+        if '"also write all' in text or '"--out"' in text:
+            yield from writes_late(program, text)
+
+
 def main(root):
     os.environ["PYTHONDONTWRITEBYTECODE"] = "1"
     found = 0
@@ -50,6 +96,7 @@ def main(root):
         if path.is_file() and os.access(path, os.X_OK):
             found += 1
             bad += problems(str(path))
+            bad += problems_of_source(str(path))
     print("\n".join(bad) or f"{found} programs refuse what they cannot do")
     return 1 if bad or not found else 0
 
