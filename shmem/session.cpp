@@ -122,11 +122,15 @@ Session::~Session() {
 
 Session::Record Session::record(const ptlx_engine_info_t& engine) const {
   const size_t aligned = size_t{1} << std::countr_zero(reinterpret_cast<uintptr_t>(memory_.start[kHeap]));
-  return {memory_.heap_size,
-          memory_.size[kData],
-          aligned,
-          engine.oversubscribed != 0,
-          {exposed_.indices.of[kHeap], exposed_.indices.of[kData]}};
+  Record mine{memory_.heap_size,
+              memory_.size[kData],
+              executable_hash(),
+              aligned,
+              engine.oversubscribed != 0,
+              {exposed_.indices.of[kHeap], exposed_.indices.of[kData]},
+              {}};
+  snprintf(mine.program, sizeof mine.program, "%s", program_invocation_short_name);
+  return mine;
 }
 
 Session::Agreed Session::agree(const Record& mine) const {
@@ -143,10 +147,9 @@ Session::Agreed Session::agree(const Record& mine) const {
       throw std::runtime_error(who + " has a symmetric heap of " + std::to_string(theirs.heap_size) + " bytes and PE " +
                                std::to_string(job_.facts.rank) + " one of " + std::to_string(mine.heap_size) +
                                "; SHMEM_SYMMETRIC_SIZE must be the same for all");
-    if (theirs.data_size != mine.data_size)
-      throw std::runtime_error(who + " has " + std::to_string(theirs.data_size) + " bytes of globals and PE " +
-                               std::to_string(job_.facts.rank) + " has " + std::to_string(mine.data_size) +
-                               "; all PEs must run the same executable");
+    if (theirs.executable != mine.executable || theirs.data_size != mine.data_size)
+      throw std::runtime_error(who + " runs another executable (" + theirs.program + ") than PE " + std::to_string(job_.facts.rank) + " (" +
+                               mine.program + "), so their globals lie at different places; start all PEs from the same executable");
     for (const Segment segment : {kHeap, kData})
       if (theirs.index[segment] != mine.index[segment])
         throw std::runtime_error(who + " has opened its libraries in another order; open OpenSHMEM in the same order on all PEs");

@@ -57,7 +57,8 @@ class Session {
   };
   // Facts that must be alike on all PEs.
   struct Record {
-    uint64_t heap_size, data_size, alignment, oversubscribed, index[kSegments];
+    uint64_t heap_size, data_size, executable, alignment, oversubscribed, index[kSegments];
+    char program[64];  // the executable's name, perhaps cut
   };
   // The result that all PEs make of it.
   struct Agreed {

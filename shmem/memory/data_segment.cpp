@@ -1,4 +1,4 @@
-// data_segment.cpp: the writable PT_LOAD of the main program, less PT_GNU_RELRO.
+// data_segment.cpp: the writable PT_LOAD of the main program, less PT_GNU_RELRO; and which program it is.
 #include "shmem/memory/data_segment.hpp"
 
 #include <link.h>
@@ -48,12 +48,34 @@ int first_is_the_program(dl_phdr_info* info, size_t, void* result) {
   return 1;
 }
 
+// FNV-1a.
+void add(uint64_t& hash, const void* data, size_t size) {
+  for (const auto *at = static_cast<const unsigned char*>(data), *end = at + size; at != end; ++at)
+    hash = (hash ^ *at) * uint64_t{0x100000001b3};
+}
+
+int hash_of_program(dl_phdr_info* info, size_t, void* result) {
+  uint64_t& hash = *static_cast<uint64_t*>(result);
+  for (int i = 0; i < info->dlpi_phnum; ++i) {
+    const ElfW(Phdr)& header = info->dlpi_phdr[i];
+    add(hash, &header, sizeof header);
+    if (header.p_type == PT_NOTE) add(hash, reinterpret_cast<const void*>(info->dlpi_addr + header.p_vaddr), header.p_memsz);
+  }
+  return 1;
+}
+
 }  // namespace
 
 Range data_segment() {
   Pages pages;
   dl_iterate_phdr(first_is_the_program, &pages);
   return {reinterpret_cast<void*>(pages.start), pages.end - pages.start};
+}
+
+uint64_t executable_hash() {
+  uint64_t hash = 0xcbf29ce484222325;
+  dl_iterate_phdr(hash_of_program, &hash);
+  return hash;
 }
 
 }  // namespace portunus::shmem

@@ -1,10 +1,11 @@
 // data_segment.hpp: finds the globals of the executable.
 //
 // Thread: set-up, one thread.
-// Source: OpenSHMEM 1.6, chapter "Memory Model" (globals and statics are symmetric); System V ABI, program headers.
+// Source: OpenSHMEM 1.6, chapter "Memory Model" (globals and statics are symmetric); System V ABI, program headers, notes.
 #pragma once
 
 #include <cstddef>
+#include <cstdint>
 
 namespace portunus::shmem {
 
@@ -17,5 +18,9 @@ struct Range {
 // made read-only. Equal in size and layout in all processes that run the same file; the start differs (ASLR). Empty
 // if the executable has no writable data.
 Range data_segment();
+
+// A number that two processes share if they run the same executable: of its program headers and its notes, among which is the
+// build id that linkers write unless they are told not to. Where it lies in memory and on disk does not count.
+uint64_t executable_hash();
 
 }  // namespace portunus::shmem
