@@ -230,10 +230,13 @@ bool Window::handle(const void* address) {
 }
 
 void report_stray_access(const void* address, size_t offset);
+void report_null(const void* address);
 
 void Window::on_fault(int signal, siginfo_t* info, void* context) {
   if (window.handle(info->si_addr)) return;
   if (window.at_ && window.holds(info->si_addr, 1)) report_stray_access(info->si_addr, window.offset(info->si_addr));
+  constexpr uintptr_t kNull = 65536;  // nothing is mapped below
+  if (info->si_code > 0 && reinterpret_cast<uintptr_t>(info->si_addr) < kNull) report_null(info->si_addr);
   const struct sigaction& before = window.before_;
   if (before.sa_flags & SA_SIGINFO) {
     before.sa_sigaction(signal, info, context);

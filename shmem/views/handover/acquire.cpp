@@ -29,9 +29,20 @@ void step_for_others() {
   PtlxProgress();
 }
 
-// Processes that wait behind this one wait in vain, too.
-void pass_on_loss(View& view) {
+// The process by whose death the request is lost: the one that it had to do with, or one that had told that one the same.
+int lost_by(View& view) {
   Site site{view};
+  const int other = site.mine().lost() ? library.me : view.request.other;
+  if (library.net.dead(other)) return other;
+  const uint64_t died = library.net.load(other, library.layout.slot(view.id) + offsetof(Slot, died));
+  library.net.clear();
+  return died ? static_cast<int>(died - 1) : other;
+}
+
+// Processes that wait behind this one wait in vain, too.
+void pass_on_loss(View& view, int died) {
+  Site site{view};
+  own(site.slot().died).store(static_cast<uint64_t>(died + 1), std::memory_order_seq_cst);
   const Word old{own(site.slot().word).fetch_or(Word::kLost, std::memory_order_seq_cst)};
   if (old.has_next() && !old.lost()) site.tell_lost(old.next());
   site.take_readers(true);
@@ -48,7 +59,7 @@ void step_once(View& view) {
       // The copy there is not of this view: nobody waits for this process because of that.
       if (view.request.at == At::copy_after_notice) site.thank(view.request.other);
       if (view.mode == VDCX_READ) own(site.slot().word).fetch_and(~Word::kChanging, std::memory_order_seq_cst);
-      else pass_on_loss(view);
+      else pass_on_loss(view, -1);
       view.pending = view.ahead = false;
       std::erase(library.prefetches, &view);
       throw;
@@ -63,17 +74,17 @@ void step_once(View& view) {
 }
 
 [[noreturn]] void lost(View& view) {
-  const int other = view.request.other;
+  const int died = lost_by(view);
   view.pending = view.ahead = false;
   abandon_copy(view);
   // The data that were being brought lie here in part.
   patch_twins(view);
   if (view.mode == VDCX_READ) own(library.slot(view.id).word).fetch_and(~Word::kChanging, std::memory_order_seq_cst);
-  else pass_on_loss(view);
+  else pass_on_loss(view, died);
   refuse(VDCX_ERR_LOST,
-         "view %d: process %d, which had it or was before this one in its queue, has died; Vdcx_recover brings back what "
+         "view %d: process %d, which had it, was before others in its queue or manages that, has died; Vdcx_recover brings back what "
          "the living have",
-         view.id, other);
+         view.id, died);
 }
 
 void count(View& view, bool waited) {

@@ -17,7 +17,7 @@
 //
 // Site: void store_mine(Word), bool exchange_mine(Word& expected, Word), Word add_mine(Int), Word mine(), all of the own
 // word;
-//   Word look(q); Word announce(q): sets `next`; unsigned swap_tail(), unsigned tail(): process + 1 or 0;
+//   Word look(q); Word announce(q): sets `next`; unsigned swap_tail(), unsigned tail(): process + 1 or 0, of uint16_t manager();
 //   unsigned hint(): a process that may be the last in the queue, and 1, or 0; void wrong_hint(): it was not;
 //   void expect(): no word from others yet; Notice notice(): has there been one; void tell(q, push);
 //   void ask(q), bool take_back(q): the own bit at q; void tell_readers(): moves the bits to those served, tells them; bool any_reader():
@@ -105,7 +105,7 @@ Request step(Site& site, Request r) {
     case At::served: return site.served() ? here(At::held) : r;
     case At::swap:
       if (const unsigned before = site.swap_tail()) return {At::announce, static_cast<uint16_t>(before - 1), 0};
-      if (site.gone()) return here(At::lost);
+      if (site.gone()) return {At::lost, site.manager(), 0};
       site.add_mine(W::granted());
       return here(At::held);
     case At::announce: {
@@ -154,7 +154,7 @@ Request step(Site& site, Request r) {
     }
     case At::tail: {
       const unsigned last = site.tail();
-      if (site.gone()) return here(At::lost);
+      if (site.gone()) return {At::lost, site.manager(), 0};
       if (last == 0 || last == site.me() + 1) return has_read();
       return {At::look, static_cast<uint16_t>(last - 1), 0};
     }

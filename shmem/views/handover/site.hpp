@@ -50,6 +50,8 @@ struct Site {
   }
   unsigned tail() { return static_cast<unsigned>(net().load(view.manager, library.layout.slot(view.id) + offsetof(Slot, tail))); }
 
+  uint16_t manager() const { return static_cast<uint16_t>(view.manager); }
+
   unsigned hint() const { return view.hint; }
   void wrong_hint() {
     view.hint = 0;

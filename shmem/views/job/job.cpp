@@ -1,5 +1,6 @@
 // job.cpp: start and end, the image of process 0, barriers.
 #include <sys/mman.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <cstdarg>
@@ -45,6 +46,16 @@ void end_job(const char* sentence, ...) {
   fflush(nullptr);
   PtlxJobAbort(1, text);
   abort();
+}
+
+// Called by the handler of faults; the process ends by the fault, so that debuggers and cores see where.
+void report_null(const void* address) {
+  char text[320];
+  const int length = snprintf(text, sizeof text,
+                              "vdc: process %d: %p was read or written: a pointer that is NULL here; memory that one process allocates by "
+                              "Vdc_malloc has to be told to all others by Vdcx_distribute\n",
+                              library.me, address);
+  [[maybe_unused]] const ssize_t written = write(STDERR_FILENO, text, static_cast<size_t>(length));
 }
 
 // Called by the handler of faults: the write is undone by ending the job here.
@@ -177,6 +188,14 @@ uint64_t version_of(View& view) {
   return own(library.slot(view.id).version).load(std::memory_order_relaxed);
 }
 
+namespace {
+
+constexpr unsigned kExit = ~0u;  // the barrier in Vdc_exit
+
+std::string name_of(unsigned id) { return id == kExit ? "the end (Vdc_exit)" : "barrier " + std::to_string(id); }
+
+}  // namespace
+
 void meet(unsigned id) {
   ++barriers;
   const uint64_t said = barriers << 32 | id;
@@ -196,11 +215,11 @@ void meet(unsigned id) {
           return dead >= 0;
         },
         kForEver);
-    if (arrived.load(std::memory_order_acquire) < barriers) refuse(VDCX_ERR_LOST, "barrier %u: process %d has died", id, dead);
+    if (arrived.load(std::memory_order_acquire) < barriers) refuse(VDCX_ERR_LOST, "%s: process %d has died", name_of(id).c_str(), dead);
     const uint64_t theirs = own(library.header().barrier_id[barriers & 1][round]).load(std::memory_order_acquire);
     if (library.check && theirs != said && theirs >> 32 == barriers)
-      refuse(VDCX_ERR_ARG, "process %d is at barrier %u while process %d is at barrier %u", library.me, id,
-             (library.me + library.n - step) % library.n, static_cast<unsigned>(theirs & 0xffffffffu));
+      refuse(VDCX_ERR_ARG, "process %d is at %s while process %d is at %s", library.me, name_of(id).c_str(),
+             (library.me + library.n - step) % library.n, name_of(static_cast<unsigned>(theirs & 0xffffffffu)).c_str());
   }
 }
 
@@ -220,8 +239,9 @@ void shut_down() {
   }
   bool alone = false;
   try {
-    barrier(~0u);
-  } catch (const Refusal&) {
+    barrier(kExit);
+  } catch (const Refusal& refusal) {
+    if (refusal.code != VDCX_ERR_LOST) throw;
     alone = true;
   }
   wait_for(

@@ -47,7 +47,8 @@ struct alignas(128) Slot {
   uint64_t destroyed;     // at the manager: how often
   uint64_t place;         // of a stream's newest version, for a reader on its writer's node: stream/place.hpp
   uint64_t ring;          // of a stream, from its writer: the ring's offset and 2; 1: there was no room
-  uint64_t spare[2];
+  uint64_t died;          // 1 + the process by whose death the word here is lost
+  uint64_t spare;
 };
 static_assert(sizeof(Slot) == 128);
 

@@ -89,6 +89,7 @@ std::pair<int, uint64_t> recover(View& view) {
     own(slot.word).store((word.epoch() + 1) << Word::kEpochAt | static_cast<uint64_t>(library.me == owner ? Kind::owner : Kind::none),
                          std::memory_order_seq_cst);
     own(slot.notice).store(0, std::memory_order_seq_cst);
+    own(slot.died).store(0, std::memory_order_seq_cst);
     for (size_t i = 0; i < library.layout.bit_words; ++i) {
       own(*reinterpret_cast<uint64_t*>(library.own_block + library.layout.bit_word(view.id, static_cast<unsigned>(i * 32)))).store(0);
       own(*reinterpret_cast<uint64_t*>(library.own_block + library.layout.push_word(view.id, static_cast<unsigned>(i * 32)))).store(0);

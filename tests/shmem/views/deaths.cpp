@@ -5,6 +5,8 @@
 //   deaths copied MICROSECONDS: process 1 has a version of 16 MiB and asks process 0 for the next; that one dies so much later. What
 //   process 1 had is not lost by half a copy. "told": of 8 MiB; process 1 waits for it,
 //   and process 0 dies so much later than it began to release.
+//   deaths named VICTIM READS: process VICTIM dies, which holds a view that all others wait for, and manages another that they have not
+//   touched. What they are told names it, also who waits behind one that waits for it, and who asks once more.
 //   deaths stream VICTIM MICROSECONDS: process 0 streams versions to all others; VICTIM dies meanwhile. Readers get whole versions in turn,
 //   to the end if the writer lives, else until LOST.
 #include <pthread.h>
@@ -16,7 +18,9 @@
 #include <cstdint>
 #include <cstdio>
 #include <cstdlib>
+#include <cstring>
 #include <random>
+#include <string>
 #include <string_view>
 #include <vector>
 
@@ -123,6 +127,32 @@ void die_after(long microseconds, pthread_t& killer) {
   recover_as(data, kMany, code == VDCX_SUCCESS ? 2 : 1, code == VDCX_SUCCESS ? 2 : 1);
 }
 
+// Each survivor asks twice. On a node the queue that the dead managed can be read still.
+[[noreturn]] void die_and_be_named(int victim, bool reads) {
+  const Vdcx_mode mode = reads ? VDCX_READ : VDCX_WRITE;
+  const int held = Vdc_nprocs + (victim + 1) % Vdc_nprocs, managed = 2 * Vdc_nprocs + victim;
+  Vdc_barrier(1);
+  if (Vdc_proc_id == victim && Vdcx_acquire(held, VDCX_WRITE, 20) != VDCX_SUCCESS) wrong("acquire");
+  Vdc_barrier(2);
+  for (int p = 0; p < Vdc_nprocs; ++p) {  // a queue in this order
+    if (p == Vdc_proc_id && p != victim && Vdcx_acquire(held, mode, 0) != VDCX_ERR_TIMEOUT) wrong("it is held");
+    Vdc_barrier(3);
+  }
+  if (Vdc_proc_id == victim) kill(getpid(), SIGKILL);
+  const std::string name = "process " + std::to_string(victim) + ",";
+  for (const int view : {held, held, managed, managed}) {
+    const int code = Vdcx_acquire(view, mode, 20);
+    if (code == VDCX_SUCCESS && view == managed) {
+      if (Vdcx_release(view) != VDCX_SUCCESS) wrong("release");
+    } else if (code != VDCX_ERR_LOST) {
+      wrong("acquire");
+    } else if (!strstr(Vdcx_explain(), name.c_str())) {
+      wrong("another process is told to be dead");
+    }
+  }
+  end_well();
+}
+
 // Three times process 1 waits for process 0, who tells it; the last time he dies around that.
 [[noreturn]] void die_after_telling(long microseconds) {
   constexpr size_t kMany = 1u << 20;
@@ -163,6 +193,12 @@ int main(int argc, char** argv) {
     const long microseconds = atol(argv[2]);
     Vdc_startup(argc, argv);
     told ? die_after_telling(microseconds) : die_while_copied(microseconds);
+  }
+  if (argc == 4 && how == "named") {
+    const int victim = atoi(argv[2]);
+    const bool reads = atoi(argv[3]) != 0;
+    Vdc_startup(argc, argv);
+    die_and_be_named(victim, reads);
   }
   if (argc == 4 && how == "stream") {
     const int victim = atoi(argv[2]);

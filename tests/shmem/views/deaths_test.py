@@ -27,6 +27,9 @@ for i in range(times):
     dies(victim, processes - 1, f"victim {victim} in step {step}", "80", str(victim), str(step))
     if problems == 3:
         break
+for victim in range(processes):
+    for reads in "0", "1":
+        dies(victim, processes - 1, f"victim {victim}, waited for {'to read' if reads == '1' else 'to write'}", "named", str(victim), reads)
 for i in range(times // 3):
     later = random.randrange(20000)
     dies(0, 1, f"victim 0 {later} us after it was asked for 16 MiB", "copied", str(later), pages="8192")
@@ -35,5 +38,5 @@ for i in range(times // 3):
 for i in range(times // 3):
     victim, later = random.randrange(processes), random.randrange(60000)
     dies(victim, processes - 1, f"victim {victim} {later} us after a stream began", "stream", str(victim), str(later), pages="1024")
-print(f"{times + 3 * (times // 3)} deaths, {problems} with problems")
+print(f"{times + 2 * processes + 3 * (times // 3)} deaths, {problems} with problems")
 sys.exit(bool(problems))

@@ -91,6 +91,7 @@ struct Simulated : Rules {
   Word announce(unsigned q) { return {world.of[q].word.fetch_add(Word::announcement(me_, false))}; }
   unsigned swap_tail() { return world.tail.exchange(me_ + 1); }
   unsigned tail() { return world.tail.load(); }
+  uint16_t manager() const { return 0; }
   unsigned hint() const { return Rules::kHint ? (me_ + Rules::kHint) % static_cast<unsigned>(world.of.size()) + 1 : 0; }
   void wrong_hint() {}
   void expect() { my().told.store(0); }

@@ -15,7 +15,8 @@ CASES = {
     "rrelease": "view 3 is not held for reading", "nested": "writers do not nest", "upgrade": "held for reading", "full": "VDC_PAGES",
     "free": "not the start of a block", "twice": "was freed before", "foreign": "is not in the shared pages",
     "barriers": "is at barrier", "overlap": "was written in it, and in view 1 before", "held": "view 1 is still held",
-    "again": "called twice", "pages": "VDC_PAGES is",
+    "end": "at barrier 3 while process 1 is at the end|at the end (Vdc_exit) while process 0 is at barrier 3",
+    "null": "process 1: 0x10 was read or written: a pointer that is NULL here", "again": "called twice", "pages": "VDC_PAGES is",
 }
 ptlrun, program = sys.argv[1:3]
 wrong = 0
