@@ -99,6 +99,7 @@ int load(goal_schedule& s, uint16_t context) {
     compilations.fetch_add(1, std::memory_order_relaxed);
   }
   s.instance.emplace(library.port(), s.compiled, s.arguments, context, s.epoch, s.tag);
+  if (context < Library::kCounted) s.instance->program().check_order();
   const int code = s.instance->load();
   if (code == PTL_OK) return GOAL_SUCCESS;
   s.instance.reset();
@@ -110,11 +111,37 @@ int load(goal_schedule& s, uint16_t context) {
 constexpr const char* kFailed =
     "a message or a computation of the schedule failed, here or on a rank that it depends on, or such a rank has ended; free the schedule";
 
+std::string messages(uint64_t count, uint64_t bytes) {
+  return std::to_string(count) + (count == 1 ? " message" : " messages") + " with " + std::to_string(bytes) + " bytes in all";
+}
+
+// The schedule has failed: says why, as far as that is known.
+int failed(goal_schedule& s) {
+  s.broken = true;
+  Library& library = Library::instance();
+  Announcement& found = library.port().unexpected();
+  if (*s.context >= Library::kCounted || found.messages == 0) return fail(GOAL_ERR_FAILED, kFailed);
+  if (!found.told) {
+    const std::lock_guard lock(library.guard);
+    const goal_schedule* const meets = library.counted(static_cast<uint16_t>(found.context));
+    if (meets && meets->instance) {
+      const Channel ours = meets->instance->program().channel(Action::append, found.from);
+      found.expected_messages = ours.messages, found.expected_bytes = ours.bytes;
+    }
+    library.port().tell_of_unexpected(static_cast<uint32_t>(library.job().size));
+  }
+  const std::string number = std::to_string(found.context + 1), from = "rank " + std::to_string(found.from),
+                    to = "rank " + std::to_string(found.to);
+  return fail(GOAL_ERR_FAILED, "schedules were compiled in another order on " + from + " than on " + to + ": number " + number + " of " +
+                                   from + " sends " + to + " " + messages(found.messages, found.bytes) + ", and number " + number + " of " +
+                                   to + " receives " + messages(found.expected_messages, found.expected_bytes) +
+                                   " from it; all ranks compile schedules that belong together in the same order, or name them by "
+                                   "GOAL_Context");
+}
+
 int ended(goal_schedule& s, int code, GOAL_Request* request) {
   *request = GOAL_REQUEST_NULL;
-  if (code == PTL_OK) return GOAL_SUCCESS;
-  s.broken = true;
-  return fail(GOAL_ERR_FAILED, kFailed);
+  return code == PTL_OK ? static_cast<int>(GOAL_SUCCESS) : failed(s);
 }
 
 // A schedule to be filled in by the caller.
@@ -338,7 +365,7 @@ int GOAL_Compile(GOAL_Schedule schedule) try {
   const std::lock_guard lock(Library::instance().guard);
   schedule->closed = true;
   // Counted in any case, as on the other ranks.
-  if (!schedule->context) schedule->context = Library::instance().next_context();
+  if (!schedule->context) schedule->context = Library::instance().next_context(schedule);
   if (!schedule->context) {
     return fail(GOAL_ERR_NO_SPACE,
                 "a schedule that was compiled 16384 schedules ago still exists, and the messages of both could not be told apart; "
@@ -402,8 +429,9 @@ int GOAL_Run(GOAL_Schedule schedule, GOAL_Request* request) try {
   if (schedule->instance->program().running()) return fail(GOAL_ERR_STATE, "the schedule runs already");
   const int code = schedule->instance->program().start();
   if (code != PTL_OK) {
+    if (code == PTL_FAIL) return failed(*schedule);
     schedule->broken = true;
-    return code == PTL_FAIL ? fail(GOAL_ERR_FAILED, kFailed) : fail(GOAL_ERR_NETWORK, "the network interface is closed");
+    return fail(GOAL_ERR_NETWORK, "the network interface is closed");
   }
   *request = &schedule->run;
   return GOAL_SUCCESS;

@@ -1,5 +1,9 @@
 /* goal.h: GOAL schedules by calls: build a graph of sends, receives and local work, compile it, run it again and again.
  *
+ * The rule: all ranks compile the schedules that belong together in the same order, and run them equally often. The k-th compiled of
+ * one meets the k-th of the others: compile an empty one where there is nothing to do, or name schedules by GOAL_Context. A rank that
+ * finds another order than its own fails its schedules (GOAL_ERR_FAILED), and GOAL_Explain says which rank compiled what.
+ *
  * Each process describes its own part: vertices are operations, edges say what waits for what. GOAL_Compile turns the
  * graph into Portals triggered operations; GOAL_Run hands an execution (an epoch) to the engine and returns. From then
  * on messages are sent, matched and received and vectors are added without the calling thread, until GOAL_Wait.
@@ -14,9 +18,7 @@
  *     GOAL_Run(s, &r);   ...compute...   GOAL_Wait(&r);
  *
  * Matching: the n-th send of a process to a peer with a tag meets that peer's n-th receive from it with that tag, in
- * the order of the calls within the schedule. All processes compile schedules that belong together in the same order:
- * the k-th compiled of one meets the k-th of the others (compile an empty one where there is nothing to do), and run
- * them equally often. No process may run more than 255 epochs ahead of one that it sends to.
+ * the order of the calls within the schedule. No process may run more than 255 epochs ahead of one that it sends to.
  *
  * Operations whose memory overlaps need an edge between them, as in any program; those without one may run at once.
  * All functions return GOAL_SUCCESS or an error below; GOAL_Explain has the sentence. One thread at a time per

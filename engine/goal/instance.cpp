@@ -44,6 +44,7 @@ std::vector<Binding> Instance::bind(std::span<const Argument> arguments) {
     const Work& work = plan.works[v];
     Binding& binding = bindings[v];
     const auto number = [](const Memory& m) { return m.space == Space::pieces ? m.number : 0; };
+    binding.exact = work.exact;
     binding.memory = address(work.memory, arguments);
     binding.pieces = number(work.memory);
     if (plan.graph[v].kind == Kind::parked) binding.parked = plan.parked[plan.graph[v].tag];

@@ -32,7 +32,7 @@ class Instance {
   int load() { return program_->load(); }
 
   // start, wait, test ...: see program.hpp.
-  [[nodiscard]] LoadedProgram& program() { return *program_; }
+  [[nodiscard]] LoadedProgram& program() const { return *program_; }
   [[nodiscard]] const std::shared_ptr<const Compiled>& compiled() const { return compiled_; }
   [[nodiscard]] std::byte* scratch() const { return scratch_.get(); }
 

@@ -159,7 +159,7 @@ const char* Library::close() {
   PtlFini();
   PtlxJobFini();
   next_context_ = 0;
-  taken_.reset();
+  counted_.clear();
   return fenced == PTL_OK ? nullptr : kNoAnswer;
 }
 

@@ -4,14 +4,16 @@
 #pragma once
 
 #include <array>
-#include <bitset>
 #include <cstdint>
 #include <mutex>
 #include <optional>
+#include <unordered_map>
 #include <vector>
 
 #include "engine/goal/collectives/choice.hpp"
 #include "engine/goal/program.hpp"
+
+struct goal_schedule;
 
 namespace portunus::goal {
 
@@ -46,14 +48,18 @@ class Library {
   }
   // The next compiled schedule's: equal on all ranks, which compile in the same order. Nothing while a schedule that exists has it; it
   // stays the next one then.
-  std::optional<uint16_t> next_context() {
+  std::optional<uint16_t> next_context(goal_schedule* schedule) {
     const uint16_t context = next_context_ % kCounted;
-    if (taken_[context]) return std::nullopt;
+    if (!counted_.try_emplace(context, schedule).second) return std::nullopt;
     ++next_context_;
-    taken_[context] = true;
     return context;
   }
-  void give_back(uint16_t context) { taken_[context] = false; }
+  void give_back(uint16_t context) { counted_.erase(context); }
+  // The schedule that has a context that was counted, or nullptr.
+  [[nodiscard]] goal_schedule* counted(uint16_t context) const {
+    const auto found = counted_.find(context);
+    return found == counted_.end() ? nullptr : found->second;
+  }
 
   // Taken by the calls that make and free schedules, some of which call others.
   std::recursive_mutex guard;
@@ -79,7 +85,7 @@ class Library {
   bool crowded_ = false;   // ranks outnumber cores on some node
   bool slow_ = false;      // data take long between some nodes
   uint16_t next_context_ = 0;
-  std::bitset<kCounted> taken_;
+  std::unordered_map<uint16_t, goal_schedule*> counted_;  // by their contexts, those that exist
 };
 
 }  // namespace portunus::goal

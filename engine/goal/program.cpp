@@ -38,6 +38,7 @@ int Port::open(ptl_handle_ni_t ni, ptl_pt_index_t index) {
   ptl_me_t keeper = client::entry_of(nullptr, 0, PTL_ME_OP_PUT, kFailureNotice);
   keeper.ignore_bits = kAllButClass;
   code = PtlMEAppend(ni_, index_, &keeper, PTL_OVERFLOW_LIST, nullptr, &notice_keeper_);
+  if (code == PTL_OK) code = copied_.bind_all(ni_, PTL_MD_VOLATILE);
   if (code == PTL_OK) code = keeper_.append(ni_, index_, client::entry_for_all(PTL_ME_OP_PUT | PTLX_ME_HOLD), PTL_OVERFLOW_LIST);
   if (code != PTL_OK) close();
   return code;
@@ -46,6 +47,7 @@ int Port::open(ptl_handle_ni_t ni, ptl_pt_index_t index) {
 void Port::close() {
   if (ni_ == PTL_INVALID_HANDLE) return;
   keeper_.close();
+  copied_.close();
   if (notice_keeper_ != PTL_INVALID_HANDLE) {
     ptl_me_t all = client::entry_of(nullptr, 0, PTL_ME_OP_PUT, kFailureNotice);
     all.ignore_bits = kAllButClass;
@@ -92,7 +94,77 @@ int LoadedProgram::load() {
   }
   if (const uint32_t end = program_.increments[kFinish]; end > 0)
     if (const int code = PtlxTriggeredNotify(port_.ni(), &epochs_ended_, -1, 0, counters_[kFinish], end); code != PTL_OK) return code;
-  return watch_failures();
+  if (const int code = watch_failures(); code != PTL_OK) return code;
+  return checks_order_ ? expect_announcements() : static_cast<int>(PTL_OK);
+}
+
+std::vector<Channel> LoadedProgram::channels_of(Action action) const {
+  std::vector<bool> exact;
+  for (const Binding& binding : bindings_) exact.push_back(binding.exact);
+  return channels(program_, action, exact);
+}
+
+Channel LoadedProgram::channel(Action action, uint32_t peer) const {
+  for (const Channel& found : channels_of(action))
+    if (found.peer == peer) return found;
+  return {.peer = peer};
+}
+
+// The entry before the last takes what none before it has taken, the last one what the other schedules of this process tell of that.
+int LoadedProgram::expect_announcements() {
+  if (const int code = PtlCTAlloc(port_.ni(), &disorder_); code != PTL_OK) return code;
+  ptl_process_t self{};
+  PtlGetId(port_.ni(), &self);
+  for (const ptl_size_t count : kPassedOnAt) {
+    const int code = PtlTriggeredPut(teller_, 0, 0, PTL_NO_ACK_REQ, self, port_.index(), kDisorder, 0, nullptr, 0, disorder_, count);
+    if (code != PTL_OK) return code;
+  }
+  if (const int code = PtlTriggeredCTInc(errors_, {1, 0}, disorder_, 1); code != PTL_OK) return code;
+  ptl_me_t me{};
+  me.ct_handle = PTL_CT_NONE;
+  me.uid = PTL_UID_ANY;
+  me.options = PTL_ME_OP_PUT | PTL_ME_USE_ONCE | PTLX_ME_COMPLETE_UNEXPECTED;
+  const auto append = [&] {
+    ptl_handle_me_t handle;
+    const int code = PtlMEAppend(port_.ni(), port_.index(), &me, PTL_PRIORITY_LIST, nullptr, &handle);
+    if (code == PTL_OK) entries_.push_back(handle);
+    return code;
+  };
+  for (const Channel& from : channels_of(Action::append)) {
+    me.match_id = process(from.peer);
+    me.match_bits = from.announced_by(program_.context);
+    if (const int code = append(); code != PTL_OK) return code;
+  }
+  me.start = &port_.unexpected();
+  me.length = sizeof(Announcement);
+  me.ct_handle = disorder_;
+  me.options |= PTL_ME_EVENT_CT_COMM;
+  me.match_id = process(kAnySource);
+  me.match_bits = Channel{}.announced_by(program_.context);
+  me.ignore_bits = kAnyHash;
+  if (const int code = append(); code != PTL_OK) return code;
+  me.match_bits = kDisorder;
+  me.ignore_bits = 0;
+  return append();
+}
+
+void Port::tell_of_unexpected(uint32_t ranks) const {
+  unexpected_.told = 1;
+  for (uint32_t rank = 0; rank < ranks; ++rank)
+    PtlPut(copied_, reinterpret_cast<uintptr_t>(&unexpected_), sizeof unexpected_, PTL_NO_ACK_REQ, process(rank), index_, kDisorder, 0,
+           nullptr, 0);
+}
+
+int LoadedProgram::announce() {
+  ptl_process_t self{};
+  if (const int code = PtlGetId(port_.ni(), &self); code != PTL_OK) return code;
+  for (const Channel& to : channels_of(Action::put)) {
+    const Announcement said{.from = self.rank, .to = to.peer, .context = program_.context, .messages = to.messages, .bytes = to.bytes};
+    const int code = PtlPut(port_.copied(), reinterpret_cast<uintptr_t>(&said), sizeof said, PTL_NO_ACK_REQ, process(to.peer),
+                            port_.index(), to.announced_by(program_.context), 0, nullptr, 0);
+    if (code != PTL_OK) return code;
+  }
+  return PTL_OK;
 }
 
 int LoadedProgram::park_all(std::span<const Operation> operations) {
@@ -255,6 +327,8 @@ bool LoadedProgram::failed() const { return withdrawn_ || seen(failures_) != 0; 
 int LoadedProgram::start() {
   if (failed()) return PTL_FAIL;
   assert(!running_ && counters_.size() == program_.increments.size());
+  if (checks_order_ && epoch_ == 0)
+    if (const int code = announce(); code != PTL_OK) return code;
   running_ = true;
   if (trace_) trace_->begin();
   return PtlxCTIncSoon(counters_[kStart], {1, 0});
@@ -332,6 +406,7 @@ void LoadedProgram::unload() {
   for (const ptl_handle_ct_t counter : counters_) PtlCTFree(counter);
   if (errors_ != PTL_INVALID_HANDLE) PtlCTFree(errors_);
   if (told_ != PTL_INVALID_HANDLE) PtlCTFree(told_);
+  if (disorder_ != PTL_INVALID_HANDLE) PtlCTFree(disorder_);
   for (const ptl_handle_me_t entry : entries_) client::take_out(entry);
   for (const auto& [vertex, descriptor] : scattered_) PtlMDRelease(descriptor);
   for (const ptl_handle_md_t descriptor : descriptors_) {

@@ -26,6 +26,7 @@
 #include <vector>
 
 #include "engine/client/objects.hpp"
+#include "engine/goal/order_check.hpp"
 #include "engine/goal/schedules/compile.hpp"
 #include "engine/goal/schedules/plan.hpp"
 #include "engine/goal/trace.hpp"
@@ -47,11 +48,19 @@ class Port {
   void close();
   [[nodiscard]] ptl_handle_ni_t ni() const { return ni_; }
   [[nodiscard]] ptl_pt_index_t index() const { return index_; }
+  // All memory, for puts of a few bytes that are copied at once.
+  [[nodiscard]] ptl_handle_md_t copied() const { return copied_; }
+  // The last announcement that no schedule of this process had expected.
+  [[nodiscard]] Announcement& unexpected() const { return unexpected_; }
+  // Tells so many ranks of it: their schedules fail, too.
+  void tell_of_unexpected(uint32_t ranks) const;
 
  private:
   ptl_handle_ni_t ni_ = PTL_INVALID_HANDLE;
   ptl_pt_index_t index_ = 0;
-  client::MatchEntry keeper_;                           // of messages that come early
+  client::MatchEntry keeper_;  // of messages that come early
+  client::Descriptor copied_;
+  mutable Announcement unexpected_;
   ptl_handle_me_t notice_keeper_ = PTL_INVALID_HANDLE;  // of what tells of failures
 };
 
@@ -65,6 +74,7 @@ struct Binding {
   uint64_t count = 0;                               // elements
   ptlx_local_op_t op = PTLX_DELAY;                  // of the duration that the vertex has
   ptl_datatype_t type = PTL_UINT8_T;
+  bool exact = false;  // a message that has as many bytes as its receive
   Parked parked{};
 };
 
@@ -76,6 +86,10 @@ class LoadedProgram {
   LoadedProgram(const LoadedProgram&) = delete;
   LoadedProgram& operator=(const LoadedProgram&) = delete;
 
+  // Lets the first run tell receivers what it sends, and compare what others tell (order_check.hpp). Before load().
+  void check_order() { checks_order_ = true; }
+  // Its messages from or to (Action::append, Action::put) another rank.
+  [[nodiscard]] Channel channel(Action action, uint32_t peer) const;
   // Claims everything that running takes. Returns PTL_OK or the code of what failed; then the object can only go.
   int load();
   // From here to the end of wait() the memory is the engine's. PTL_FAIL: the program has failed, nothing was started.
@@ -113,6 +127,9 @@ class LoadedProgram {
   int park_end_stamps();
   int bind_descriptor(const Operation& operation);
   int watch_failures();
+  [[nodiscard]] std::vector<Channel> channels_of(Action action) const;
+  int expect_announcements();
+  int announce();
   [[nodiscard]] std::vector<uint32_t> peers() const;
   [[nodiscard]] bool failed() const;
   [[nodiscard]] bool in_use(int how) const;  // bits of PtlxCTBusy
@@ -127,13 +144,15 @@ class LoadedProgram {
   std::vector<ptl_handle_md_t> descriptors_;                 // by counter: all memory, counting sends there
   std::unordered_map<VertexId, ptl_handle_md_t> scattered_;  // of sends from memory in pieces
   std::vector<ptl_handle_me_t> entries_;
-  ptl_handle_ct_t errors_ = PTL_INVALID_HANDLE;  // sum > 0: failed
-  ptl_handle_ct_t told_ = PTL_INVALID_HANDLE;    // ranks that know that this one failed, or are gone
-  ptl_handle_md_t teller_ = PTL_INVALID_HANDLE;  // no memory, counting acknowledgements on told_
+  ptl_handle_ct_t errors_ = PTL_INVALID_HANDLE;    // sum > 0: failed
+  ptl_handle_ct_t told_ = PTL_INVALID_HANDLE;      // ranks that know that this one failed, or are gone
+  ptl_handle_md_t teller_ = PTL_INVALID_HANDLE;    // no memory, counting acknowledgements on told_
+  ptl_handle_ct_t disorder_ = PTL_INVALID_HANDLE;  // above 0: schedules were compiled in different orders
   uint64_t tells_ = 0;
   uint64_t epoch_ = 0;
   bool running_ = false;
   bool withdrawn_ = false;
+  bool checks_order_ = false;
   // The engine counts these up (E4), so that looking costs a load. Apart from what start and wait write.
   alignas(64) uint64_t epochs_ended_ = 0;
   uint64_t failures_ = 0;

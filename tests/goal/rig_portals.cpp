@@ -135,6 +135,13 @@ int PtlMDRelease(ptl_handle_md_t md) {
   if (node().objects.descriptors.retire(md)) node().objects.descriptors.give_back(handle_index(md));
   return PTL_OK;
 }
+int PtlPut(ptl_handle_md_t md, ptl_size_t offset, ptl_size_t length, ptl_ack_req_t ack, ptl_process_t target, ptl_pt_index_t index,
+           ptl_match_bits_t bits, ptl_size_t remote_offset, void*, ptl_hdr_data_t) {
+  Command put = message(Verb::put, md, offset, length, target, index, bits, remote_offset);
+  put.ack = static_cast<uint8_t>(ack);
+  node().run(put);
+  return PTL_OK;
+}
 int PtlTriggeredPut(ptl_handle_md_t md, ptl_size_t offset, ptl_size_t length, ptl_ack_req_t ack, ptl_process_t target, ptl_pt_index_t index,
                     ptl_match_bits_t bits, ptl_size_t remote_offset, void*, ptl_hdr_data_t, ptl_handle_ct_t ct, ptl_size_t threshold) {
   if (!rig_portals.tells_failures && ack != PTL_NO_ACK_REQ) return PTL_OK;

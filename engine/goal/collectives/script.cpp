@@ -8,6 +8,7 @@ namespace portunus::goal::collectives {
 VertexId Script::send(const Memory& from, uint64_t bytes, uint32_t peer, uint32_t tag) {
   if (bytes == 0) return kNoVertex;
   const VertexId v = step(builder_.send(from, bytes, rank_of(peer), tag_ + tag));
+  builder_.exact(v);
   reads(v, from, bytes);
   return v;
 }
@@ -15,7 +16,20 @@ VertexId Script::send(const Memory& from, uint64_t bytes, uint32_t peer, uint32_
 VertexId Script::recv(const Memory& to, uint64_t bytes, uint32_t peer, uint32_t tag) {
   if (bytes == 0) return kNoVertex;
   const VertexId v = step(builder_.recv(to, bytes, rank_of(peer), tag_ + tag));
+  builder_.exact(v);
   writes(v, to, bytes);
+  return v;
+}
+
+VertexId Script::send_signal(uint32_t peer) {
+  const VertexId v = step(builder_.send({}, 0, rank_of(peer), tag_));
+  builder_.exact(v);
+  return v;
+}
+
+VertexId Script::recv_signal(uint32_t peer) {
+  const VertexId v = step(builder_.recv({}, 0, rank_of(peer), tag_));
+  builder_.exact(v);
   return v;
 }
 

@@ -36,8 +36,8 @@ class Script {
 
   VertexId send(const Memory& from, uint64_t bytes, uint32_t peer, uint32_t tag = 0);
   VertexId recv(const Memory& to, uint64_t bytes, uint32_t peer, uint32_t tag = 0);
-  VertexId send_signal(uint32_t peer) { return step(builder_.send({}, 0, rank_of(peer), tag_)); }
-  VertexId recv_signal(uint32_t peer) { return step(builder_.recv({}, 0, rank_of(peer), tag_)); }
+  VertexId send_signal(uint32_t peer);
+  VertexId recv_signal(uint32_t peer);
   VertexId copy(const Memory& to, const Memory& from, uint64_t bytes);
   // to[i] = a[i] op b[i]. Any two of the three may be the same; else they do not overlap.
   VertexId combine(const Element& element, const Memory& to, const Memory& a, const Memory& b, uint64_t count);

@@ -18,7 +18,7 @@ using Words = std::vector<uint32_t>;
 
 constexpr uint32_t kMagic[2] = {0x4c414f47, 0x314b4c42};  // "GOALBLK1"
 constexpr uint32_t kVersion = 2;
-constexpr uint32_t kHasNeeds = 1u << 14;
+constexpr uint32_t kHasNeeds = 1u << 14, kExact = 1u << 15;
 constexpr uint32_t kAnyTagFlag = 1u << 2;
 
 // The header's words.
@@ -116,6 +116,7 @@ void Writer::put_operation(VertexId v) {
   const auto bits = [](const Memory& m, unsigned shift) { return static_cast<uint32_t>(m.space) << shift; };
   uint32_t kinds = bits(memory, 0) | bits(a, 3) | bits(b, 6) | (local ? uint32_t{work.type} << 9 : 0);
   if (vertex.needs != 0) kinds |= kHasNeeds;
+  if (vertex.is_message() && work.exact) kinds |= kExact;
   offsets_[v] = here();
   put((static_cast<uint32_t>(vertex.kind) + 1) | (local ? static_cast<uint32_t>(work.op) << 8 : 0) | kinds << 16);
   put(static_cast<uint32_t>(plan_.graph.prerequisites(v).size()));
@@ -294,6 +295,7 @@ void Reader::operation(Builder& builder, uint32_t ranks) {
     work.op = static_cast<ptlx_local_op_t>(head >> 8 & 0xff);
     work.type = static_cast<ptl_datatype_t>(kinds >> 9 & 0x1f);
   }
+  work.exact = (kinds & kExact) != 0;
   work.memory = memory(kinds, 0);
   work.a = memory(kinds, 3);
   work.b = memory(kinds, 6);

@@ -8,7 +8,7 @@
 //     arguments  u64 bytes used of each
 //     pieces     {u32 space, u32 number, u64 place, u64 bytes}
 //     independent  u32 offset of each operation that waits for nothing
-//     operation  u8 type, u8 local operation, u16 memory (3 bits each for destination, a, b; 5 bits for the type; 1: "needs")
+//     operation  u8 type, u8 local operation, u16 memory (3 bits each for destination, a, b; 5 bits for the type; "needs"; "exact")
 //                u32 dependencies, u32 num_dep_ops, arguments (of the lengths that type and memory imply),
 //                u32 dep_offset[num_dep_ops], of which bit 0 says: it waits for the start only
 //     counters   u32 increments per epoch, of each

@@ -63,6 +63,7 @@ struct Work {
   uint64_t count = 0;  // elements; bytes of what is parked
   ptlx_local_op_t op = PTLX_COPY;
   ptl_datatype_t type = PTL_UINT8_T;
+  bool exact = false;  // a message that has as many bytes as its receive
 };
 
 inline constexpr uint32_t kMaxArguments = 1024;
@@ -104,6 +105,8 @@ class Builder {
   VertexId copy(const Memory& to, const Memory& from, uint64_t bytes);
   VertexId timestamp(const Memory& to);  // writes CLOCK_MONOTONIC nanoseconds as uint64_t
   VertexId delay(uint64_t duration_ns);
+  // Promises that the message has as many bytes as its receive.
+  void exact(VertexId message) { plan_.works[message].exact = true; }
   // Ends when `count` successes have been counted. It reads and writes `memory`.
   VertexId parked(const Parked& operations, uint32_t count, uint32_t peer, const Memory& memory, uint64_t bytes);
   VertexId join() { return delay(0); }  // nothing: ends when what it waits for has; costs no operation
