@@ -20,7 +20,7 @@
  *
  * Which algorithm is used is written in one table (engine/goal/collectives/choice.cpp). The field `algorithm` of the
  * group overrides it, and the environment for the whole job: PTL_COLLECTIVES=allreduce=ring,bcast=pipeline,nodes=off, or
- * PTL_COLLECTIVES=file=PATH, a file of rules by size and ranks, as goaltune measures them (engine/goal/README.md).
+ * PTL_COLLECTIVES=file=PATH, a file of rules by size and ranks, as goaltune measures them (engine/goal/collectives/README.md).
  * The algorithms of each collective are named at its call.
  *
  * All functions return GOAL_SUCCESS or an error of goal.h, with GOAL_Explain. Arguments are checked before anything is

@@ -40,7 +40,8 @@ std::span<const Variable> environment_variables() {
        "ptlrun writes the run of an MPI program there as a GOAL schedule, as with --record"},
       {"PTL_COLLECTIVES", "as allreduce=ring,file=/etc/rules,nodes=off", "chosen by size and ranks",
        "algorithms of the GOAL collectives, whatever the table in engine/goal/collectives/choice.cpp says: one for a collective, whatever "
-       "the size, also where the node's shared memory would do it; or a file of rules by size and ranks (engine/goal/README.md), as "
+       "the size, also where the node's shared memory would do it; or a file of rules by size and ranks "
+       "(engine/goal/collectives/README.md), as "
        "goaltune measures them, for what goes by messages; equal on all ranks"},
       {"MPIADI_EAGER_LIMIT", "bytes, with k, m, g", "the transport's",
        "MPI messages that are longer send their header alone first; the transport's own limit holds in any "
