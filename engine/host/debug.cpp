@@ -17,6 +17,8 @@ constexpr DebugKey kKeys[] = {
      "MPI: finds collectives whose operations, roots, datatypes or order differ between ranks, and messages whose datatypes are not those "
      "of their receives"},
     {"leaks", nullptr, "MPI: tells what each rank has left at MPI_Finalize"},
+    {"stack", nullptr, "MPI: an error that ends the job prints the stack of its call"},
+    {"core", nullptr, "MPI: the same, and the rank ends by SIGABRT, so that it leaves a core where limits allow one"},
     {"waits", nullptr, "PEACE: tells which requests have waited for a second, and for whom"},
     {"views", nullptr, "VODCA: finds ids of barriers that differ, detected views that overlap, reads of a declared view that is not held"},
     {"domains", nullptr, "CCC: finds two writers of one place, and indices and results that differ between PEs"},

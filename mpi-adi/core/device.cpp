@@ -2,10 +2,15 @@
 //
 // Thread: the one that calls MPI_Init and MPI_Finalize.
 // Source: Portals 4.3; Hensgen, Finkel, Manber 1988 (dissemination barrier).
+#include <execinfo.h>
+#include <unistd.h>
+
 #include <algorithm>
 #include <array>
 #include <bit>
 #include <climits>
+#include <cstdio>
+#include <cstdlib>
 
 #include "engine/goal/goal.h"
 #include "engine/goal/goal_call.h"
@@ -219,6 +224,22 @@ int last_barrier(uint64_t& wishes) {
 void abort(int status, const char* message) {
   PtlxJobAbort(status, message);
   __builtin_unreachable();
+}
+
+void show_error(const char* message) {
+  const bool core = PtlxDebug("core") != 0;
+  if (!core && PtlxDebug("stack") == 0) return;
+  std::array<void*, 64> frames;
+  if (core) std::fprintf(stderr, "%s\n", message);
+  std::fprintf(stderr, "the stack of this error, process %d:\n", static_cast<int>(getpid()));
+  std::fflush(nullptr);
+  backtrace_symbols_fd(frames.data(), backtrace(frames.data(), static_cast<int>(frames.size())), STDERR_FILENO);
+  if (core) std::abort();
+}
+
+void abort_by_error(int status, const char* message) {
+  show_error(message);
+  abort(status, message);
 }
 
 }  // namespace portunus::mpi::device

@@ -82,6 +82,10 @@ int last_barrier(uint64_t& wishes);
 constexpr uint64_t kTellLeaks = 1, kCompareCalls = 2;
 // Ends the job.
 [[noreturn]] void abort(int status, const char* message);
+// The same for an error that nothing handles: with the stack of the call, or a core, if the user wants them.
+[[noreturn]] void abort_by_error(int status, const char* message);
+// Writes the stack on stderr, if wanted; a core as well, then it does not return.
+void show_error(const char* message);
 
 inline ptl_process_t process(int rank) { return client::process(static_cast<ptl_rank_t>(rank)); }
 inline ptl_size_t offset_of(const void* address) { return client::address(address); }

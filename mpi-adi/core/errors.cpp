@@ -117,11 +117,12 @@ int raise_at(const Origin& origin, const char* function, int code, const char* c
   describe_class(code, name, sizeof name);
   if (!running) {
     std::fprintf(stderr, "%s: %s (%s)\n", function, what, name);
+    device::show_error("MPI: no job is to be ended");
     std::_Exit(code);  // no job to abort
   }
   std::snprintf(sentence, sizeof sentence, "%s on rank %d%s%s: %s (%s)", function, world().rank, *origin.name ? ", " : "", origin.name,
                 what, name);
-  device::abort(code, sentence);
+  device::abort_by_error(code, sentence);
 }
 
 int raise(const char* function, const Communicator* comm, int code, const char* cause, ...) {

@@ -50,9 +50,9 @@ State mark_done(Request& request, bool by_any_thread) {
 }
 
 [[noreturn, gnu::cold]] void refuse_messages() {
-  abort(MPI_ERR_NO_MEM,
-        "MPI: this rank was sent more messages than it can keep before their receives are posted; post receives "
-        "earlier, or let the senders wait for answers (MPI_ERR_NO_MEM)");
+  abort_by_error(MPI_ERR_NO_MEM,
+                 "MPI: this rank was sent more messages than it can keep before their receives are posted; post receives "
+                 "earlier, or let the senders wait for answers (MPI_ERR_NO_MEM)");
 }
 
 }  // namespace
@@ -201,8 +201,8 @@ int wait_for_count(ptl_handle_ct_t counter, ptl_size_t count, ptl_time_t timeout
 int signal(Request& request) { return PtlPut(device.md_sent, 0, 0, PTL_NO_ACK_REQ, device.self, kSignalPortal, 0, 0, &request, 0); }
 
 void give_up(int ptl_error) {
-  abort(MPI_ERR_INTERN, ptl_error == PTL_ABORTED ? "MPI: a wait was ended by PtlAbort, so its request is lost (MPI_ERR_INTERN)"
-                                                 : "MPI: completion events were lost (MPI_ERR_INTERN)");
+  abort_by_error(MPI_ERR_INTERN, ptl_error == PTL_ABORTED ? "MPI: a wait was ended by PtlAbort, so its request is lost (MPI_ERR_INTERN)"
+                                                          : "MPI: completion events were lost (MPI_ERR_INTERN)");
 }
 
 int detached_sends() { return detached_count.load(std::memory_order_relaxed); }
