@@ -72,6 +72,9 @@ def main(arguments):
     for name, path in list(asked_for(root)) + [(name, "shmem/") for name in ALSO_READ]:
         if name not in shown | INTERNAL:
             problems.append(f"{path} reads {name}, which engine/host/variables.cpp does not list")
+    for name, key in re.findall(r"`((?:PTL|MPIADI|SHMEM)_[A-Z_]+)(?:=([a-z-]+))?[^`]*`", (root / "engine/host/cray.md").read_text(encoding="utf-8")):
+        if name not in shown or (name == "PTL_DEBUG" and key not in keys):
+            problems.append(f"engine/host/cray.md names {name}{'=' if key else ''}{key}, which is not in engine/host/variables.md")
     print("\n".join(problems) or f"{len(shown)} variables and {len(keys)} keys, all in the tables")
     return 1 if problems else 0
 
