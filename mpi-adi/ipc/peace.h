@@ -86,6 +86,9 @@ int peace_open(uint32_t number, uint32_t buffers, size_t bytes, peace_port_t *po
 /* Sends to it and receives from it end with PEACE_GONE; messages in its buffers are lost. *port becomes NULL. */
 int peace_close(peace_port_t *port);
 int peace_address(peace_port_t port, peace_address_t *address);
+/* This process's rank in its job, and how many processes that has; a process that no launcher started is rank 0 of 1. -1: not initialized. */
+int peace_rank(void);
+int peace_size(void);
 /* The number of a process: of this job's `rank`; rank -1: this process. 0: no such rank, or not initialized. */
 uint64_t peace_process(int rank);
 /* The address of a port by its number; waits until it is open. PEACE_BUSY (limit 0), PEACE_TIMEOUT, PEACE_DIED. One round trip. */

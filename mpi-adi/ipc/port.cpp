@@ -319,6 +319,9 @@ int peace_address(peace_port_t given, peace_address_t* address) try {
 }
 PEACE_BARRIER
 
+int peace_rank() { return check_state() != PEACE_OK ? -1 : interface.joined ? interface.job.rank : 0; }
+int peace_size() { return check_state() != PEACE_OK ? -1 : interface.joined ? interface.job.size : 1; }
+
 uint64_t peace_process(int rank) {
   if (check_state() != PEACE_OK) return 0;
   if (rank == -1 || (!interface.joined && rank == 0)) return number_of(interface.self);

@@ -155,10 +155,14 @@ TEST(PeaceAlone, CallsBeforeInitAreRefusedAndItsEndIsCounted) {
   EXPECT_EQ(peace_open(0, 0, 0, &port), PEACE_STATE);
   EXPECT_EQ(peace_fini(), PEACE_STATE);
   EXPECT_EQ(peace_process(0), 0u);
+  EXPECT_EQ(peace_rank(), -1);
+  EXPECT_EQ(peace_size(), -1);
   for (int life = 0; life < 2; ++life) {
     ASSERT_EQ(peace_init(), PEACE_OK);
     ASSERT_EQ(peace_init(), PEACE_OK);
     EXPECT_EQ(peace_process(0), peace_process(-1));
+    EXPECT_EQ(peace_rank(), 0);
+    EXPECT_EQ(peace_size(), 1);
     EXPECT_EQ(peace_fini(), PEACE_OK);
     ASSERT_EQ(peace_open(0, 2, 64, &port), PEACE_OK);  // fini closes it
     peace_address_t here;

@@ -31,7 +31,7 @@ int run(int& size) {
   int rank = -1;
   for (; peace_process(size) != 0; ++size)
     if (peace_process(size) == peace_process(-1)) rank = size;
-  CHECK(rank >= 0);
+  CHECK(rank >= 0 && peace_rank() == rank && peace_size() == size);
   std::vector<unsigned char> out(200'000, static_cast<unsigned char>(rank)), in(out.size());
   int failed = 0;
   // One thread serves the calls of the others while this one sends, receives and calls.
