@@ -30,6 +30,10 @@
 #ifndef GOAL_H
 #define GOAL_H
 
+#if defined(__GNUC__)
+#pragma GCC system_header
+#endif
+
 #include <stddef.h>
 #include <stdint.h>
 
@@ -73,23 +77,23 @@ typedef struct {
     uintptr_t place; /* address, bytes from the start, or the address of the GOAL_Pieces, read during the call only */
 } GOAL_Buffer;
 
-static inline GOAL_Buffer GOAL_User(const void *address) {
+static __inline__ GOAL_Buffer GOAL_User(const void *address) {
     GOAL_Buffer buffer = {GOAL_USERSPACE, 0, (uintptr_t)address};
     return buffer;
 }
-static inline GOAL_Buffer GOAL_Pad(size_t offset) {
+static __inline__ GOAL_Buffer GOAL_Pad(size_t offset) {
     GOAL_Buffer buffer = {GOAL_SCRATCHPAD, 0, (uintptr_t)offset};
     return buffer;
 }
-static inline GOAL_Buffer GOAL_Arg(uint32_t argument, size_t offset) {
+static __inline__ GOAL_Buffer GOAL_Arg(uint32_t argument, size_t offset) {
     GOAL_Buffer buffer = {GOAL_ARGUMENT, argument, (uintptr_t)offset};
     return buffer;
 }
-static inline GOAL_Buffer GOAL_Pieces(const GOAL_Piece *pieces, uint32_t count) {
+static __inline__ GOAL_Buffer GOAL_Pieces(const GOAL_Piece *pieces, uint32_t count) {
     GOAL_Buffer buffer = {GOAL_VECTOR, count, (uintptr_t)pieces};
     return buffer;
 }
-static inline GOAL_Piece GOAL_Part(GOAL_Buffer buffer, size_t bytes) {
+static __inline__ GOAL_Piece GOAL_Part(GOAL_Buffer buffer, size_t bytes) {
     GOAL_Piece piece = {buffer.memory, buffer.number, buffer.place, bytes};
     return piece;
 }

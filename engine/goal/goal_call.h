@@ -21,6 +21,10 @@
 #ifndef GOAL_CALL_H
 #define GOAL_CALL_H
 
+#if defined(__GNUC__)
+#pragma GCC system_header
+#endif
+
 #include <stddef.h>
 #include <stdint.h>
 

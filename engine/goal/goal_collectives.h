@@ -29,6 +29,10 @@
 #ifndef GOAL_COLLECTIVES_H
 #define GOAL_COLLECTIVES_H
 
+#if defined(__GNUC__)
+#pragma GCC system_header
+#endif
+
 #include "goal.h"
 
 #ifdef __cplusplus
@@ -53,7 +57,7 @@ typedef struct {
 /* All ranks of the job, and on which nodes they are. `nodes` is valid until GOAL_Finalize. */
 int GOAL_World(GOAL_Group *group);
 
-static inline GOAL_Buffer GOAL_InPlace(void) {
+static __inline__ GOAL_Buffer GOAL_InPlace(void) {
     GOAL_Buffer buffer = {GOAL_USERSPACE, 0, UINTPTR_MAX};
     return buffer;
 }

@@ -12,6 +12,10 @@
 #ifndef PEACE_H
 #define PEACE_H
 
+#if defined(__GNUC__)
+#pragma GCC system_header
+#endif
+
 #include <stddef.h>
 #include <stdint.h>
 
@@ -181,11 +185,11 @@ void peace_free(void *memory);
 
 /* ---- 7. The paper's words ----------------------------------------------------------------------------------------------------------- */
 
-static inline int cs_send(peace_address_t to, uint32_t type, const void *data, size_t bytes)
+static __inline__ int cs_send(peace_address_t to, uint32_t type, const void *data, size_t bytes)
 {
     return peace_send(to, type, data, bytes, 0, PEACE_FOREVER, NULL);
 }
-static inline int cs_receive(peace_port_t port, peace_pattern_t which, void *memory, size_t bytes, peace_message_t *message)
+static __inline__ int cs_receive(peace_port_t port, peace_pattern_t which, void *memory, size_t bytes, peace_message_t *message)
 {
     return peace_receive(port, which, memory, bytes, PEACE_FOREVER, message);
 }

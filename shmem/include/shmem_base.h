@@ -2,6 +2,10 @@
 #ifndef SHMEMI_BASE_H
 #define SHMEMI_BASE_H
 
+#if defined(__GNUC__)
+#pragma GCC system_header
+#endif
+
 #include <stddef.h>
 #include <stdint.h>
 

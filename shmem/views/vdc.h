@@ -10,6 +10,10 @@
 #ifndef VDC_H
 #define VDC_H
 
+#if defined(__GNUC__)
+#pragma GCC system_header
+#endif
+
 #include <stddef.h>
 #include <stdint.h>
 
