@@ -63,10 +63,6 @@ void set_option(int fd, int level, int option, int value) { setsockopt(fd, level
 
 bool no_way(int error) { return error == ENETUNREACH || error == EHOSTUNREACH || error == ENETDOWN || error == EHOSTDOWN; }
 
-bool is_lack(int error) {
-  return error == EMFILE || error == ENFILE || error == ENOMEM || error == ENOBUFS || error == ENOSPC || error == EADDRNOTAVAIL;
-}
-
 ConnectionManager::ConnectionManager(uint32_t nid, uint32_t pid, uint32_t timeout_s) : timeout_(std::max(1u, timeout_s)) {
   if (pid >= kNoPid) refuse(EINVAL, "pid " + std::to_string(pid) + " is not a port; ask for 1 to 65534, or 0 for any");
   epoll_ = own_.add(epoll_create1(EPOLL_CLOEXEC));

@@ -28,6 +28,7 @@
 #include <unordered_map>
 #include <vector>
 
+#include "engine/host/lack.hpp"
 #include "engine/transport/transport.hpp"
 
 namespace portunus::fabric {
@@ -55,8 +56,6 @@ struct FabricLink;
 
 // Tells errors of the network's state, which may soon be another, from those of the called process.
 bool no_way(int error);
-// Tells errors of this process, which has run out of something.
-bool is_lack(int error);
 
 // The transport, as ConnectionManager::poll and ConnectionManager::look call it.
 class ConnectionClient {

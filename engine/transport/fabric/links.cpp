@@ -97,7 +97,7 @@ int FabricTransport::probe() {
     if (link->state != LinkState::opening) return true;
     const auto error = static_cast<int>(-send_probe(*link, false));
     if (error == FI_EAGAIN || fabric::no_way(error)) return false;
-    if (fabric::is_lack(error)) connections_.explain(link->process, fabric::kNoConnection, error);
+    if (is_lack(error)) connections_.explain(link->process, fabric::kNoConnection, error);
     if (error == 0) begin(*link);
     else disconnect(*link);
     return true;

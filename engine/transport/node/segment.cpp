@@ -11,7 +11,9 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
+#include <atomic>
 #include <cerrno>
+#include <cstdio>
 #include <cstring>
 #include <ctime>
 #include <memory>
@@ -21,6 +23,7 @@
 
 #include "engine/host/address_space.hpp"
 #include "engine/host/clock.hpp"
+#include "engine/host/lack.hpp"
 
 namespace portunus {
 namespace {
@@ -48,7 +51,8 @@ std::string path_of(ProcessId process, uint32_t uid, unsigned number) {
   return name;
 }
 
-// The file of these names that is the user's; what other users have put there is passed over. -1 and errno: ENOENT, there is none at all.
+// The file of these names that is the user's; what other users have put there is passed over. -1 and errno: ENOENT, there is none at all,
+// or what this process lacks.
 int open_owned(ProcessId process, uint32_t uid, int flags, std::string& path) {
   int error = ENOENT;
   for (unsigned number = 0; number < kNames; ++number) {
@@ -56,6 +60,7 @@ int open_owned(ProcessId process, uint32_t uid, int flags, std::string& path) {
     const int fd = open(path.c_str(), flags | O_CLOEXEC | O_NOFOLLOW);
     struct stat status;
     if (fd >= 0 && fstat(fd, &status) == 0 && status.st_uid == uid) return fd;
+    if (fd < 0 && is_lack(errno)) return -1;
     if (fd >= 0) close(fd);
     if (fd >= 0 || errno != ENOENT) error = EACCES;
   }
@@ -210,6 +215,19 @@ bool Segment::publish_place() {
 }
 
 std::unique_ptr<Segment> Segment::attach(ProcessId process, uint32_t uid, const SegmentPlace* place) {
+  errno = 0;
+  std::unique_ptr<Segment> segment = find(process, uid, place);
+  static std::atomic<bool> told{false};
+  if (const int error = errno; !segment && is_lack(error) && !told.exchange(true))
+    std::fprintf(stderr, "portals: process %u of this node cannot be reached: its memory cannot be mapped (%s)%s\n", process.pid,
+                 std::strerror(error),
+                 error == EMFILE   ? "; raise ulimit -n"
+                 : error == ENOMEM ? "; raise ulimit -v"
+                                   : "");
+  return segment;
+}
+
+std::unique_ptr<Segment> Segment::find(ProcessId process, uint32_t uid, const SegmentPlace* place) {
   std::unique_ptr<Segment> segment(new Segment);
   segment->fd_ = open_owned(process, uid, O_RDWR, segment->path_);
   if (segment->fd_ >= 0) segment->fd_ = follow(segment->fd_);

@@ -129,7 +129,7 @@ class Segment {
   // Throws std::system_error with cause and remedy (/dev/shm full, name taken ..).
   static std::unique_ptr<Segment> create(ProcessId self, uint32_t uid, size_t ring_bytes, size_t others = 0);
   // nullptr: no such process on this node, not ours to use, or dead (even if its file is still there). Found by its name, else by
-  // `place`, if that is given; then it is that very process.
+  // `place`, if that is given; then it is that very process. The first time that this process lacks something for it, a line says so.
   static std::unique_ptr<Segment> attach(ProcessId process, uint32_t uid, const SegmentPlace* place = nullptr);
   // Whether a process that has sent to us may still send, for those whose segment is not mapped here. Its file tells, while that
   // has a name (it loses the name once a job's ranks have mapped one another); then its process id does, where that means to us what
@@ -183,6 +183,7 @@ class Segment {
   Segment() = default;
   int move_memory(size_t bytes);
   bool publish_place();
+  static std::unique_ptr<Segment> find(ProcessId process, uint32_t uid, const SegmentPlace* place);
   bool map(int fd, size_t ring_offset, size_t ring_bytes);
 
   int fd_ = -1;    // of the memory

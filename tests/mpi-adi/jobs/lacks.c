@@ -1,4 +1,4 @@
-/* lacks.c: a rank all of whose system calls that take a descriptor, a thread or a watch can be refused, one at a time.
+/* lacks.c: a rank all of whose system calls that take a descriptor, memory, a port, a thread or a watch can be refused, one at a time.
  *
  * LACKS=n: the n-th such call of rank 0, after main has begun, is refused. Rank 0 prints how many there were. The functions of the C library
  * are replaced for all libraries of the process, libfabric and libpmix among them.
@@ -11,6 +11,7 @@
 #include <pthread.h>
 #include <stdarg.h>
 #include <stdatomic.h>
+#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -58,6 +59,28 @@ int eventfd(unsigned count, int flags) { return is_refused() ? refuse(EMFILE) : 
 int memfd_create(const char *name, unsigned flags) { return is_refused() ? refuse(EMFILE) : (int)syscall(SYS_memfd_create, name, flags); }
 int socketpair(int domain, int type, int protocol, int fds[2]) {
     return is_refused() ? refuse(EMFILE) : (int)syscall(SYS_socketpair, domain, type, protocol, fds);
+}
+int bind(int fd, const struct sockaddr *address, socklen_t size) {
+    return is_refused() ? refuse(ENOBUFS) : (int)syscall(SYS_bind, fd, address, size);
+}
+int listen(int fd, int backlog) { return is_refused() ? refuse(ENOBUFS) : (int)syscall(SYS_listen, fd, backlog); }
+int dup(int fd) { return is_refused() ? refuse(EMFILE) : (int)syscall(SYS_dup, fd); }
+int pipe2(int fds[2], int flags) { return is_refused() ? refuse(EMFILE) : (int)syscall(SYS_pipe2, fds, flags); }
+int ftruncate(int fd, off_t length) { return is_refused() ? refuse(ENOSPC) : (int)syscall(SYS_ftruncate, fd, length); }
+void *mmap(void *at, size_t length, int protection, int flags, int fd, off_t offset) {
+    return is_refused() ? (void *)(intptr_t)refuse(ENOMEM) : (void *)syscall(SYS_mmap, at, length, protection, flags, fd, offset);
+}
+int open(const char *path, int flags, ...) {
+    va_list more;
+    va_start(more, flags);
+    const int mode = flags & O_CREAT ? va_arg(more, int) : 0;
+    va_end(more);
+    return is_refused() ? refuse(EMFILE) : (int)syscall(SYS_openat, AT_FDCWD, path, flags, mode);
+}
+int shm_open(const char *name, int flags, mode_t mode) {
+    static int (*real)(const char *, int, mode_t);
+    if (!real) *(void **)&real = dlsym(RTLD_NEXT, "shm_open");
+    return is_refused() ? refuse(EMFILE) : real(name, flags, mode);
 }
 int pthread_create(pthread_t *thread, const pthread_attr_t *attributes, void *(*start)(void *), void *arg) {
     static int (*real)(pthread_t *, const pthread_attr_t *, void *(*)(void *), void *);

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
-"""lacks_test.py PTLRUN PROGRAM: refuses rank 0 of a job of two one descriptor, thread or watch, the first, the second .. that it asks
-for: the job ends, and if it does not end well, it says why."""
+"""lacks_test.py PTLRUN PROGRAM: refuses rank 0 of a job of two one descriptor, piece of memory, port, thread or watch, the first, the
+second .. that it asks for: the job ends, and if it does not end well, it says why."""
 import concurrent.futures
 import os
 import re
@@ -8,7 +8,8 @@ import subprocess
 import sys
 
 ptlrun, program = sys.argv[1:3]
-CAUSE = re.compile("Too many open files|No space left|Resource temporarily unavailable|Cannot allocate memory|ulimit -n")
+CAUSE = re.compile("Too many open files|No space left|Resource temporarily unavailable|Cannot allocate memory|ulimit -n|No buffer space|"
+                   "no memory|no address space|not enough room")
 
 
 def run(which):
