@@ -220,8 +220,10 @@ GOAL_BARRIER
 int GOAL_Scratch(GOAL_Schedule schedule, size_t bytes) try {
   if (const int code = must_be_open(schedule); code != GOAL_SUCCESS) return code;
   if (schedule->scratch_divided) return fail(GOAL_ERR_STATE, "collectives have parts of the scratchpad; set its size before adding them");
-  schedule->builder.scratch_bytes(bytes);
-  return GOAL_SUCCESS;
+  return guarded([&] {
+    schedule->builder.scratch_bytes(bytes);
+    return int{GOAL_SUCCESS};
+  });
 }
 GOAL_BARRIER
 

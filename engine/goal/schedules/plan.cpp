@@ -11,7 +11,12 @@ namespace portunus::goal {
 
 namespace {
 
+constexpr uint64_t kWidestElement = 32;            // a long double and a place
 constexpr uint64_t kMaxBytes = uint64_t{1} << 62;  // so that sums of an offset and a size do not overflow
+
+void check_scratchpad(uint64_t bytes) {
+  if (bytes > kMaxBytes) throw ScheduleError({}, "the scratchpad would be larger than memory; use less of it");
+}
 
 bool is_bitwise(ptlx_local_op_t op) { return op == PTLX_AND || op == PTLX_OR || op == PTLX_XOR; }
 
@@ -107,6 +112,7 @@ uint64_t Plan::bytes(VertexId v) const {
 
 void Plan::check() {
   assert(works.size() == graph.size());
+  check_scratchpad(scratch_bytes);
   argument_bytes.clear();
   for (VertexId v = 0; v < graph.size(); ++v) {
     const Work& work = works[v];
@@ -114,7 +120,8 @@ void Plan::check() {
     if (graph[v].kind == Kind::calc) continue;
     const auto fail = [&](const char* problem) { throw ScheduleError(graph[v].where, "the " + graph.describe(v) + " " + problem); };
     if (local && !known(work.op, work.type)) fail("is an operation that its type does not have; bits are those of integers");
-    if (local && has_a(work.op) && work.count > kMaxBytes / 8) fail("works on more elements than memory can hold; make it smaller");
+    if (local && has_a(work.op) && work.count > kMaxBytes / kWidestElement)
+      fail("works on more elements than memory can hold; make it smaller");
     check_memory(*this, v, work.memory, bytes(v));
     if (local && has_a(work.op)) check_memory(*this, v, work.a, bytes(v));
     if (local && has_b(work.op)) check_memory(*this, v, work.b, bytes(v));
@@ -180,9 +187,14 @@ void Builder::after(VertexId v, std::span<const VertexId> prerequisites) {
   for (const VertexId p : prerequisites) after(v, p);
 }
 
+void Builder::scratch_bytes(uint64_t bytes) {
+  check_scratchpad(bytes);
+  plan_.scratch_bytes = bytes;
+}
+
 Memory Builder::scratch(uint64_t bytes, uint64_t alignment) {
   const uint64_t begin = (plan_.scratch_bytes + alignment - 1) / alignment * alignment;
-  if (bytes > kMaxBytes || begin > kMaxBytes) throw ScheduleError({}, "the scratchpad would be larger than memory; use less of it");
+  check_scratchpad(std::max(bytes, begin));
   plan_.scratch_bytes = begin + bytes;
   return scratchpad(begin);
 }

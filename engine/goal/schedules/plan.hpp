@@ -121,8 +121,8 @@ class Builder {
 
   // Fresh bytes of the scratchpad.
   Memory scratch(uint64_t bytes, uint64_t alignment = 64);
-  // Sets the size of the scratchpad for those who divide it themselves.
-  void scratch_bytes(uint64_t bytes) { plan_.scratch_bytes = bytes; }
+  // Sets the size of the scratchpad for those who divide it themselves. Throws ScheduleError.
+  void scratch_bytes(uint64_t bytes);
   // Memory made of pieces, in their order.
   Memory pieces(std::span<const Piece> pieces);
 
