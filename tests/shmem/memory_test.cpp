@@ -28,7 +28,8 @@ bool is_below() {
   void* at[64];
   for (int i = backtrace(at, 64); i-- > 0;)
     if (Dl_info of; dladdr(at[i], &of) != 0 && of.dli_sname != nullptr)
-      if (const std::string_view name = of.dli_sname; name.starts_with("Ptl") || name.starts_with("pshmem_")) return true;
+      if (const std::string_view name = of.dli_sname; name.starts_with("Ptl") || name.starts_with("pshmem_") || name.starts_with("shmem_"))
+        return true;
   return false;
 }
 

@@ -52,8 +52,8 @@ int main(int argc, char** argv) {
   if (what == "barriers") Vdc_barrier(static_cast<unsigned>(Vdc_proc_id));
   if (what == "end" && Vdc_proc_id == 1) Vdc_exit(0);
   if (what == "null" && Vdc_proc_id == 1) {
-    static volatile char* not_told;
-    not_told[16] = 1;
+    static volatile uintptr_t offset = 16;  // of a member of what NULL points to
+    *reinterpret_cast<volatile char*>(offset) = 1;
   }
   if (what == "overlap" && Vdc_proc_id == 0) {
     for (const int view : {1, 2}) {
