@@ -3,8 +3,6 @@
 // Rank 0 makes each call of the table again and again, and lets the first, the second .. allocation of it fail until none is left. A call
 // that fails has done nothing: made again, it works, for all ranks. What calls of Portals allocate is left out: the engine serves others
 // there, too.
-#include <dlfcn.h>
-#include <execinfo.h>
 #include <unistd.h>
 
 #include <cstring>
@@ -14,31 +12,15 @@
 #include "mpi-adi/mpi-ext.h"
 #include "mpi-adi/mpi-goal.h"
 #include "ranks.hpp"
-#include "tests/allocation_probe.hpp"
+#include "tests/allocation_refusal.hpp"
 
-namespace memory_test {
-// State of the calling thread alone: the engine's thread is another.
-thread_local bool armed = false, reached = false, refused = false;
-thread_local int before = 0;
-
-bool within_portals() {
-  void* at[64];
-  for (int i = backtrace(at, 64); i-- > 0;)
-    if (Dl_info of; dladdr(at[i], &of) != 0 && of.dli_sname != nullptr && std::strncmp(of.dli_sname, "Ptl", 3) == 0) return true;
-  return false;
-}
-
-bool refuses() {
-  if (!armed || before-- != 0) return false;
-  armed = false;
-  reached = true;
-  return refused = !within_portals();
-}
-const auto asked = portunus::allocation_probe::refuses = refuses;
-}  // namespace memory_test
+bool portunus::allocation_refusal::spares(std::string_view function) { return function.starts_with("Ptl"); }
 
 namespace memory_test {
 namespace {
+
+using portunus::allocation_refusal::armed, portunus::allocation_refusal::before, portunus::allocation_refusal::reached,
+    portunus::allocation_refusal::refused;
 
 // A call, and what takes back what it has made.
 struct Row {

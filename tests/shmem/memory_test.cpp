@@ -5,41 +5,26 @@
 #include <gtest/gtest.h>
 
 #include <ccc.h>
-#include <dlfcn.h>
-#include <execinfo.h>
 #include <goal_call.h>
 #include <peace.h>
 #include <shmem.h>
 
 #include <algorithm>
 #include <functional>
-#include <string_view>
 #include <utility>
 #include <vector>
 
-#include "tests/allocation_probe.hpp"
+#include "tests/allocation_refusal.hpp"
+
+// Calls of OpenSHMEM that find no memory end the job; Clang's are found by their other names.
+bool portunus::allocation_refusal::spares(std::string_view function) {
+  return function.starts_with("Ptl") || function.starts_with("pshmem_") || function.starts_with("shmem_");
+}
 
 namespace {
-thread_local bool armed = false, reached = false, refused = false;
-thread_local int before = 0;
 
-// The engine serves others, too, and calls of OpenSHMEM that find no memory end the job.
-bool is_below() {
-  void* at[64];
-  for (int i = backtrace(at, 64); i-- > 0;)
-    if (Dl_info of; dladdr(at[i], &of) != 0 && of.dli_sname != nullptr)
-      if (const std::string_view name = of.dli_sname; name.starts_with("Ptl") || name.starts_with("pshmem_") || name.starts_with("shmem_"))
-        return true;
-  return false;
-}
-
-bool refuses() {
-  if (!armed || before-- != 0) return false;
-  armed = false;
-  reached = true;
-  return refused = !is_below();
-}
-const auto asked = portunus::allocation_probe::refuses = refuses;
+using portunus::allocation_refusal::armed, portunus::allocation_refusal::before, portunus::allocation_refusal::reached,
+    portunus::allocation_refusal::refused;
 
 struct Row {
   const char* name;
