@@ -36,6 +36,7 @@ namespace {
 // The options that belong to PTLX_ME_RECORD, of those options that it needs or excludes.
 constexpr uint32_t kRecorded = PTLX_ME_RECORD | PTL_ME_OP_PUT | PTL_ME_USE_ONCE | PTL_ME_EVENT_LINK_DISABLE | PTL_ME_EVENT_UNLINK_DISABLE |
                                PTLX_ME_COMPLETE_UNEXPECTED;
+constexpr uint32_t kAnyRecord = PTLX_ME_RECORD | PTLX_ME_RECORD_SENDER | PTLX_ME_RECORD_HEADER;
 constexpr uint32_t kKeptMask =
     PTLX_ME_KEEP | PTLX_ME_RECORD | PTL_IOVEC | PTLX_ME_LAYOUT | PTL_ME_EVENT_CT_COMM | PTL_ME_EVENT_CT_OVERFLOW | PTL_ME_EVENT_CT_BYTES;
 constexpr uint32_t kRecordMask = kRecorded | PTL_ME_OP_GET | PTL_ME_MANAGE_LOCAL | PTLX_ME_HOLD | PTLX_ME_COUNT_MISMATCHES;
@@ -53,8 +54,11 @@ constexpr uint32_t kRecordMask = kRecorded | PTL_ME_OP_GET | PTL_ME_MANAGE_LOCAL
     return {"options", has_match ? "has bits that are no PTL_ME_ option" : "has bits that are no PTL_LE_ option"};
   if (Fault fault = counter_or_none("ct_handle", me.ct_handle, interface.index)) [[unlikely]]
     return fault;
-  if ((me.options & (PTLX_ME_RECORD | PTLX_ME_RECORD_SENDER)) && (me.options & kRecordMask) != kRecorded) [[unlikely]]
-    return {"options", "has PTLX_ME_RECORD or PTLX_ME_RECORD_SENDER without an option that it needs, or with one that it excludes"};
+  if ((me.options & kAnyRecord) && (me.options & kRecordMask) != kRecorded) [[unlikely]]
+    return {"options",
+            "has PTLX_ME_RECORD, _RECORD_SENDER or _RECORD_HEADER without an option that it needs, or with one that it excludes"};
+  if ((me.options & PTLX_ME_RECORD_HEADER) && (me.min_free == 0 || me.min_free % alignof(uint64_t) != 0)) [[unlikely]]
+    return {"min_free", "is no address of a uint64_t, which PTLX_ME_RECORD_HEADER needs"};
   if ((me.options & PTLX_ME_KEEP) && (me.options & kKeptMask) != (PTLX_ME_KEEP | PTLX_ME_RECORD)) [[unlikely]]
     return {"options", "has PTLX_ME_KEEP without PTLX_ME_RECORD, or with an option that it excludes"};
   if (!(me.options & (PTL_IOVEC | PTLX_ME_LAYOUT))) [[likely]]
@@ -82,7 +86,7 @@ uint64_t word_of(const ptl_match_bits_t& word) { return __atomic_load_n(&word, _
   entry.ignore_bits = has_match ? word_of(me.ignore_bits) : ~uint64_t{0};
   entry.source = entry.source_mask = 0;
   if (has_match) {
-    entry.min_free = me.options & (PTL_ME_MANAGE_LOCAL | PTL_ME_LOCAL_INC_UH_RLENGTH) ? me.min_free : 0;
+    entry.min_free = me.options & (PTL_ME_MANAGE_LOCAL | PTL_ME_LOCAL_INC_UH_RLENGTH | PTLX_ME_RECORD_HEADER) ? me.min_free : 0;
     set_source(interface, me.match_id, entry);
   }
   if (!(me.options & (PTL_IOVEC | PTLX_ME_LAYOUT))) [[likely]]

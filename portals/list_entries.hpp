@@ -8,7 +8,7 @@ namespace portunus::api {
 
 constexpr uint32_t kExtensions =
     PTLX_ME_COMPLETE_UNEXPECTED | PTLX_ME_HOLD | PTLX_ME_COUNT_MISMATCHES | PTLX_ME_LAYOUT | PTLX_ME_RECORD | PTLX_ME_RECORD_SENDER;
-constexpr uint32_t kMeOptions = PTL_ME_APPEND_OPTIONS_MASK | kExtensions;
+constexpr uint32_t kMeOptions = PTL_ME_APPEND_OPTIONS_MASK | kExtensions | PTLX_ME_RECORD_HEADER;
 constexpr uint32_t kLeOptions = PTL_LE_APPEND_OPTIONS_MASK | kExtensions;
 
 // Checks every argument and fills a slot; PTL_ARG_INVALID or PTL_NO_SPACE leave nothing behind. `function` is the entry point.

@@ -352,6 +352,9 @@ typedef struct {
     ptl_hdr_data_t hdr_data;
     ptl_list_t ptl_list;
 } ptlx_sender_record_t;
+/* RECORD_HEADER, an option of an ME together with PTLX_ME_RECORD: the header data of its message are written, before its record's `state`,
+ * to the uint64_t whose address is min_free. Fallback: PTLX_ME_RECORD_SENDER. */
+#define PTLX_ME_RECORD_HEADER 0x8000000u
 
 /* KEEP, an option of an ME together with PTLX_ME_RECORD: once its record is written, or would be, the entry is off the list as any other
  * that has served, but its handle stays: PtlxMEAppendAgain appends it once more, with what differs from message to message, and

@@ -126,6 +126,7 @@ class Reports {
       more.hdr_data = header.hdr_data;
       more.ptl_list = early ? PTL_OVERFLOW_LIST : PTL_PRIORITY_LIST;
     }
+    if (entry.options & PTLX_ME_RECORD_HEADER) *reinterpret_cast<uint64_t*>(entry.min_free) = header.hdr_data;
     std::atomic_ref<uint32_t>(record.state).store(PTLX_RECORDED, std::memory_order_release);
     ni.recorded.store(ni.recorded.load(std::memory_order_relaxed) + 1, std::memory_order_release);
   }

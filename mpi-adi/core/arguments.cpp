@@ -8,8 +8,8 @@
 namespace portunus::mpi {
 namespace {
 
-// Checks that sends and receives have in common.
-int check_common(const Arguments& given, const Communicator& comm) {
+// Says what is wrong with a message that can_travel() refuses.
+int raise_common(const Arguments& given, const Communicator& comm) {
   if (!is_count(given.count))
     return raise(given.function, &comm, MPI_ERR_COUNT, "the count is %s (%lld)", given.count < 0 ? "negative" : "too large",
                  static_cast<long long>(given.count));
@@ -17,9 +17,7 @@ int check_common(const Arguments& given, const Communicator& comm) {
   if (type == nullptr) return raise(given.function, &comm, MPI_ERR_TYPE, "%s", BadType(given.datatype).text);
   if (!type->committed) return raise(given.function, &comm, MPI_ERR_TYPE, "the datatype is not committed");
   if (!fits_in_memory(given.count, *type)) return raise_too_many(given.function, &comm, given.count, *type);
-  if (!has_buffer(given, *type))
-    return raise(given.function, &comm, MPI_ERR_BUFFER, "the buffer is null, the count is %lld", static_cast<long long>(given.count));
-  return MPI_SUCCESS;
+  return raise(given.function, &comm, MPI_ERR_BUFFER, "the buffer is null, the count is %lld", static_cast<long long>(given.count));
 }
 
 int raise_tag(const Arguments& given, const Communicator& comm) {
@@ -43,7 +41,7 @@ int check_send_slowly(const Arguments& given) {
   if (comm == nullptr) return raise_bad_communicator(given.function, given.comm);
   if (!is_member(given.peer, *comm) && given.peer != MPI_PROC_NULL) return raise_rank(given, *comm);
   if (given.tag < 0 || given.tag > kMaxTag) return raise_tag(given, *comm);
-  if (int error = check_common(given, *comm)) return error;
+  if (!can_travel(given, find_type(given.datatype, given.count))) return raise_common(given, *comm);
   if (comm->is_revoked()) return raise_revoked(given.function, *comm);
   if (graph::is_captured_here(*comm)) return kCaptured;
   if (!debug.buffers || given.peer == MPI_PROC_NULL) return MPI_SUCCESS;
@@ -55,7 +53,7 @@ int check_receive_slowly(const Arguments& given) {
   if (comm == nullptr) return raise_bad_communicator(given.function, given.comm);
   if (!is_member(given.peer, *comm) && given.peer != MPI_PROC_NULL && given.peer != MPI_ANY_SOURCE) return raise_rank(given, *comm);
   if ((given.tag < 0 || given.tag > kMaxTag) && given.tag != MPI_ANY_TAG) return raise_tag(given, *comm);
-  if (int error = check_common(given, *comm)) return error;
+  if (!can_travel(given, find_type(given.datatype, given.count))) return raise_common(given, *comm);
   if (comm->is_revoked()) return raise_revoked(given.function, *comm);
   if (graph::is_captured_here(*comm)) return kCaptured;
   return debug.calls && given.peer != MPI_PROC_NULL ? kCompared : MPI_SUCCESS;

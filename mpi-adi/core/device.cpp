@@ -20,6 +20,7 @@
 #include "mpi-adi/core/device.hpp"
 #include "mpi-adi/core/long_waits.hpp"
 #include "mpi-adi/core/settings.hpp"
+#include "mpi-adi/pt2pt/signatures.hpp"
 #include "mpi-adi/ulfm/ulfm.hpp"
 
 namespace portunus::mpi::device {
@@ -166,6 +167,7 @@ const char* start(bool threaded, ptlx_job_t& job) {
     return "no network interface can be opened";
   const uint32_t event_slots = event_slots_for(actual.max_entries);
   if (!pool.open(threaded, event_slots)) return "there is no memory for the requests";
+  signatures::open();
   if (PendingSteps::open() != PTL_OK) return "other libraries of this process leave no place among those that look for messages";
   device.threaded = threaded;
   device.thread = &this_thread;

@@ -135,8 +135,10 @@ inline ptl_me_t receive_entry(void* buf, size_t bytes, ptl_rank_t source, Patter
 }
 // While ranks ask for less, nothing is copied: senders wait, with their messages in their own memory.
 inline bool may_copy(size_t bytes) { return bytes <= device.copy_limit && __atomic_load_n(device.throttled, __ATOMIC_RELAXED) == 0; }
-// A receive that the engine itself completes: nothing else is to be done for it then.
-inline bool is_recorded(const Request& request) { return !device.threaded && request.receives && !request.special; }
+// A receive that the engine itself completes: nothing else is to be done for it then, but for what finish_special() does.
+inline bool is_recorded(const Request& request) {
+  return !device.threaded && request.receives && (!request.special || (request.compared && request.attached == nullptr));
+}
 // The entry is off its list now; false: its message has come, or is coming.
 bool take_back(Request& request);
 [[gnu::noinline]] int irecv_first(Request& request, void* buf, size_t bytes, ptl_rank_t source, Pattern pattern, unsigned options);

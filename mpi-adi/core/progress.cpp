@@ -84,7 +84,7 @@ void complete(const ptl_event_t& event) {
     request.requested = event.rlength;
   }
   if (request.special) [[unlikely]] {
-    if (debug.calls && receives) signatures::compare(request, event);
+    if (request.compared) signatures::compare(request, event.hdr_data);
     if (request.attached) {
       if (receives) request.attached->heard(event.hdr_data);
       request.attached->completed(request);
@@ -116,7 +116,13 @@ int irecv_first(Request& request, void* buf, size_t bytes, ptl_rank_t source, Pa
   const bool recorded = is_recorded(request);
   const bool keeps = recorded && options == 0 && pool.owns(request);
   if (recorded) entry.options |= PTLX_ME_RECORD;
-  if (keeps) entry.options |= PTLX_ME_KEEP;
+  if (keeps) {
+    entry.options |= PTLX_ME_KEEP;
+    if (uint64_t* const header = signatures::place_of_header(request)) {
+      entry.options |= PTLX_ME_RECORD_HEADER;
+      entry.min_free = reinterpret_cast<uintptr_t>(header);
+    }
+  }
   const int result = PtlMEAppend(device.ni, kMessagePortal, &entry, PTL_PRIORITY_LIST, &request, &request.entry);
   if (keeps && result == PTL_OK) request.kept = request.entry;
   return result;

@@ -9,6 +9,8 @@
 #include <mutex>
 #include <vector>
 
+#include "mpi-adi/pt2pt/signatures.hpp"
+
 namespace portunus::mpi {
 namespace {
 
@@ -82,6 +84,7 @@ class Packing : public Attachment {
     // A receive that was freed is given back by who completes it: the engine has not recorded it.
     const bool is_freed = request.state.load(std::memory_order_relaxed) == State::detached;
     request.special = was_special_ || request.cancelled || is_freed;
+    if (is_freed && inner_ == nullptr) signatures::forget(request);
     delete this;
   }
 

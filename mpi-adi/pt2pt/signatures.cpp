@@ -15,22 +15,15 @@ struct Expected {
   Datatype* type;  // retained; nullptr: nothing is compared
   MPI_Count count;
   const char* function;
-  uint64_t sent;  // what has come, where it differs
+  uint64_t sent;  // what has come
 };
 
-// By the requests' places in their pool. Reserved once, and touched where used.
-Expected* all_expected() {
-  static Expected* const all = [] {
-    void* memory =
-        mmap(nullptr, pool.most() * sizeof(Expected), PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
-    return memory == MAP_FAILED ? nullptr : static_cast<Expected*>(memory);
-  }();
-  return all;
-}
-// nullptr: the request is in no pool, or there is no memory.
+// By the requests' places in their pool. nullptr: nothing is compared.
+constinit Expected* all_expected = nullptr;
+
+// nullptr: the request is in no pool, or nothing is compared.
 Expected* expected_of(const Request& request) {
-  Expected* const all = pool.owns(request) ? all_expected() : nullptr;
-  return all == nullptr ? nullptr : &all[&request - pool.sent()];
+  return all_expected == nullptr || !pool.owns(request) ? nullptr : &all_expected[&request - pool.sent()];
 }
 
 std::string text_of(const Datatype& type, MPI_Count count) {
@@ -42,6 +35,12 @@ thread_local const Arguments* original = nullptr;
 thread_local const void* copied = nullptr;
 
 }  // namespace
+
+void open() {
+  if (!debug.calls || all_expected != nullptr) return;
+  void* memory = mmap(nullptr, pool.most() * sizeof(Expected), PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+  if (memory != MAP_FAILED) all_expected = static_cast<Expected*>(memory);
+}
 
 uint64_t find(const Arguments& given) {
   const Arguments& sent = original != nullptr && given.buf == copied ? *original : given;
@@ -59,21 +58,30 @@ void note(Request& request, const Arguments& given) {
   Expected* const expected = expected_of(request);
   if (expected == nullptr) return;
   *expected = {retain(find_type(given.datatype, given.count)), given.count, given.function, 0};
-  request.special = true;  // so that it completes by an event
+  request.special = request.compared = true;
 }
 
-void compare(Request& request, const ptl_event_t& event) {
+uint64_t* place_of_header(const Request& request) {
   Expected* const expected = expected_of(request);
-  if (expected == nullptr || expected->type == nullptr || event.ni_fail_type != PTL_NI_OK || request.truncated()) return;
-  if (begins_with(*expected->type, expected->count, event.rlength, event.hdr_data)) return;
-  expected->sent = event.hdr_data;
+  return expected == nullptr ? nullptr : &expected->sent;
+}
+
+void compare(Request& request, ptl_hdr_data_t sent) {
+  Expected& expected = *expected_of(request);
+  if (expected.type == nullptr || request.cancelled || request.failed()) return;
+  if (begins_with(*expected.type, expected.count, request.requested, sent)) return;
+  expected.sent = sent;
   request.failure = kOtherTypes;
 }
+void compare(Request& request) { compare(request, expected_of(request)->sent); }
 
 void hand_on(Request& part, Request& whole) {
   Expected *const from = expected_of(part), *const to = expected_of(whole);
   forget(whole);
-  if (from != nullptr && to != nullptr) *to = std::exchange(*from, {});
+  if (from == nullptr || to == nullptr) return;
+  *to = std::exchange(*from, {});
+  from->sent = to->sent;
+  whole.compared = true;
 }
 
 std::string complaint(const Request& request) {
@@ -86,9 +94,10 @@ std::string complaint(const Request& request) {
 
 void forget(Request& request) {
   Expected* const expected = expected_of(request);
+  request.compared = false;
   if (expected == nullptr || expected->type == nullptr) return;
   release(expected->type);
-  *expected = {};
+  expected->type = nullptr;
 }
 
 }  // namespace portunus::mpi::signatures

@@ -12,6 +12,7 @@
 #include "mpi-adi/core/profiling.hpp"
 #include "mpi-adi/graph/capture.hpp"
 #include "mpi-adi/mpi-ext.h"
+#include "mpi-adi/pt2pt/signatures.hpp"
 
 namespace portunus::mpi {
 
@@ -61,6 +62,7 @@ int special_status(Request& request, MPI_Status* status) {
     set_empty_status(status);
     return MPI_SUCCESS;
   }
+  if (request.compared && device::is_recorded(request)) signatures::compare(request);
   MPI_Status ignored;
   if (status == MPI_STATUS_IGNORE) status = &ignored;  // the user's query function needs one all the same
   set_status(status, request);

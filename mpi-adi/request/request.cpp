@@ -3,7 +3,6 @@
 
 #include <sys/mman.h>
 
-#include "mpi-adi/core/debug.hpp"
 #include "mpi-adi/pt2pt/signatures.hpp"
 
 namespace portunus::mpi {
@@ -28,7 +27,7 @@ bool RequestPool::open(bool threaded, uint32_t event_slots) {
 }
 
 void RequestPool::unmark(Request& request) {
-  if (debug.calls) signatures::forget(request);
+  if (request.compared) signatures::forget(request);
   if (request.attached) request.attached->released();
   request.attached = nullptr;
   request.special = request.cancelled = false;

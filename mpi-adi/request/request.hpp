@@ -109,6 +109,7 @@ struct alignas(64) Request {
   };
   Attachment* attached = nullptr;
   ptl_handle_me_t kept = 0;  // this slot's own entry, appended again for each plain receive; 0: none yet
+  bool compared = false;     // a special receive, whose data are compared with what is sent (pt2pt/signatures.hpp)
 
   Request() = default;
   Request(Communicator* communicator, bool is_receive) : receives(is_receive), comm(communicator) {}

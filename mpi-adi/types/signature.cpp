@@ -107,6 +107,7 @@ bool goes_with_all(const Datatype& basic) { return &basic == find_type(MPI_BYTE)
 
 constexpr int kHashBits = 56;
 constexpr uint64_t kHashMask = (uint64_t{1} << kHashBits) - 1;
+uint64_t word_of(const Datatype& basic) { return static_cast<uint64_t>(&basic - predefined_types.data()) << kHashBits; }
 uint64_t short_hash(const Hash& hash) { return ((hash.value ^ hash.value >> kHashBits) & kHashMask) | 1; }
 
 }  // namespace
@@ -121,7 +122,7 @@ uint64_t sent_signature(const Datatype& type, MPI_Count count) {
   const Datatype* const only = only_one_of(type);
   const Datatype* const first = only ? only : first_of(type);
   if (first == nullptr || (only && goes_with_all(*only))) return 0;
-  const uint64_t basic = static_cast<uint64_t>(first - predefined_types.data()) << kHashBits;
+  const uint64_t basic = word_of(*first);
   if (only) return basic;
   const Hash all = repeated(hash_of(type), static_cast<uint64_t>(count));
   return all.packed || all.bytes ? 0 : basic | short_hash(all);
@@ -129,8 +130,10 @@ uint64_t sent_signature(const Datatype& type, MPI_Count count) {
 
 bool begins_with(const Datatype& type, MPI_Count count, uint64_t bytes, uint64_t sent) {
   if (sent == 0 || bytes == 0 || type.size == 0) return true;
-  const Datatype& first = predefined_types[sent >> kHashBits];
   const Datatype* const only = only_one_of(type);
+  if (only && sent == word_of(*only)) return true;
+  if (sent >> kHashBits >= predefined_types.size()) return true;  // it is none of this library's words
+  const Datatype& first = predefined_types[sent >> kHashBits];
   if (only && goes_with_all(*only)) return true;
   const bool sent_only = (sent & kHashMask) == 0;
   if (only && sent_only) return kind_of(*only) == kind_of(first);

@@ -1,5 +1,5 @@
-// Records: an entry's one message told in the user's memory in place of an event (PTLX_ME_RECORD, _RECORD_SENDER), and entries that are
-// kept and appended again (PTLX_ME_KEEP).
+// Records: an entry's one message told in the user's memory in place of an event (PTLX_ME_RECORD, _RECORD_SENDER,
+// _RECORD_HEADER), and entries that are kept and appended again (PTLX_ME_KEEP).
 #include <atomic>
 #include <cstdint>
 #include <cstring>
@@ -113,6 +113,35 @@ TEST_F(Records, TellWhoSentWithWhatAndWhetherItCameTooEarlyWhereThatIsAskedFor) 
     EXPECT_EQ(all.hdr_data, 77u + list);
     EXPECT_EQ(all.ptl_list, list);
   }
+}
+
+TEST_F(Records, StoreTheHeaderDataWhereThatIsAskedFor) {
+  uint64_t header = 5;
+  me.options |= PTLX_ME_RECORD_HEADER | PTLX_ME_KEEP;
+  me.min_free = reinterpret_cast<uintptr_t>(&header);
+  const ptl_handle_md_t md = descriptor(0, PTL_CT_NONE);
+  ASSERT_EQ(PtlMEAppend(ni, pt, &me, PTL_PRIORITY_LIST, &record, &handle), PTL_OK);
+  for (const ptl_hdr_data_t sent : {ptl_hdr_data_t{77}, ptl_hdr_data_t{0}, ~ptl_hdr_data_t{0}}) {
+    if (sent != 77) {
+      record.state = 7;
+      ASSERT_EQ(PtlxMEAppendAgain(handle, room, sizeof room, self(), 3, 0), PTL_OK);
+    }
+    EXPECT_EQ(PtlPut(md, reinterpret_cast<ptl_size_t>(data), 8, PTL_NO_ACK_REQ, self(), pt, 3, 0, nullptr, sent), PTL_OK);
+    wait_for_record();
+    EXPECT_EQ(header, sent);
+  }
+}
+
+TEST_F(Records, RefuseAnAddressForTheHeaderDataThatIsNone) {
+  uint64_t header[2] = {};
+  me.options |= PTLX_ME_RECORD_HEADER;
+  for (const ptl_size_t wrong : {ptl_size_t{0}, static_cast<ptl_size_t>(reinterpret_cast<uintptr_t>(header) + 4)}) {
+    me.min_free = wrong;
+    EXPECT_EQ(PtlMEAppend(ni, pt, &me, PTL_PRIORITY_LIST, &record, &handle), PTL_ARG_INVALID);
+  }
+  me.options &= ~unsigned{PTLX_ME_RECORD};
+  me.min_free = reinterpret_cast<uintptr_t>(header);
+  EXPECT_EQ(PtlMEAppend(ni, pt, &me, PTL_PRIORITY_LIST, &record, &handle), PTL_ARG_INVALID);
 }
 
 struct KeptEntries : Records {
