@@ -4,9 +4,6 @@
 // Thread: any.
 #pragma once
 
-#include <sched.h>
-#include <time.h>
-
 #include <atomic>
 #include <cstdint>
 
@@ -17,15 +14,8 @@
 namespace portunus {
 
 // A clock that is cheap to read, in units of a quarter to half a microsecond; never 0. All processes of a node read the same.
-inline uint32_t coarse_stamp() {
-#if defined(__x86_64__)
-  return static_cast<uint32_t>(__builtin_ia32_rdtsc() >> 10) | 1;
-#else
-  timespec t;
-  clock_gettime(CLOCK_MONOTONIC, &t);
-  return static_cast<uint32_t>((static_cast<uint64_t>(t.tv_sec) * 1'000'000'000u + static_cast<uint64_t>(t.tv_nsec)) >> 8) | 1;
-#endif
-}
+// Simulated processes have another (engine/simulation/seams.cpp).
+uint32_t coarse_stamp();
 
 struct HardwareMemory {
   class Atomic32 {

@@ -16,6 +16,7 @@
 
 #include "engine/host/bell_socket.hpp"
 #include "engine/host/topology.hpp"
+#include "engine/progress/memory.hpp"
 #include "engine/simulation/seams.hpp"
 #include "engine/transport/table.hpp"
 
@@ -52,6 +53,8 @@ std::span<const TransportType* const> transport_types() {
 }
 
 std::unique_ptr<Bootstrap> Bootstrap::start() { return machine->join_job(); }
+
+uint32_t coarse_stamp() { return static_cast<uint32_t>(machine->now() >> 8) | 1; }
 
 // One processor that others want as well: whoever waits gives way, and time passes.
 Placement place_engine(int, int, const EngineCores&, bool) { return {.processors = {0}, .usable = 0}; }

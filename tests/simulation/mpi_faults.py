@@ -76,11 +76,11 @@ FAULTS = [
 
 # The first seeds that show those faults that the first programs do not meet.
 SEEDS = {
-    'probe_length': 6, 'probe_any': 6, 'probe_again': 6, 'matched_label': 4, 'packed_short': 4, 'laid_out_short': 4, 'testall_early': 6,
-    'any_early': 4, 'index_first': 4, 'status_first': 6, 'error_untold': 11, 'cancel_forgotten': 4, 'cancel_untold': 4, 'length_sent': 79,
+    'probe_length': 7, 'probe_any': 40, 'probe_again': 7, 'matched_label': 4, 'packed_short': 4, 'laid_out_short': 4, 'testall_early': 14,
+    'any_early': 4, 'index_first': 7, 'status_first': 9, 'error_untold': 31, 'cancel_forgotten': 4, 'cancel_untold': 4, 'length_sent': 92,
     'truncation_untold': 79, 'tag_changed': 4, 'context_differs': 8, 'idup_early': 11, 'end_untold': 2, 'result_lost': 2,
-    'scan_exclusive': 6, 'put_short': 59, 'get_misplaced': 76, 'accumulate_lost': 81,
-    'flush_early': 25, 'acknowledgement_lost': 5, 'early_dropped': 31, 'revoked_waits': 218, 'death_unheard': 13,
+    'scan_exclusive': 7, 'put_short': 59, 'get_misplaced': 86, 'accumulate_lost': 88,
+    'flush_early': 25, 'acknowledgement_lost': 5, 'early_dropped': 31, 'revoked_waits': 913, 'death_unheard': 160,
 }
 
 if __name__ == '__main__':
