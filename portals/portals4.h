@@ -175,7 +175,9 @@ typedef struct {
     ptl_size_t max_msg_size;         /* put, get */
     ptl_size_t max_atomic_size;      /* PtlAtomic */
     ptl_size_t max_fetch_atomic_size; /* PtlFetchAtomic, PtlSwap */
-    ptl_size_t max_waw_ordered_size; /* up to here, writes after writes and reads after writes are ordered */
+    ptl_size_t max_waw_ordered_size; /* up to here, writes after writes and reads after writes are ordered, at whatever
+                                      * addresses and portal table entries: data are in place before the next message is
+                                      * looked at */
     ptl_size_t max_war_ordered_size; /* up to here, writes after reads are ordered */
     ptl_size_t max_volatile_size;    /* up to here, operations on a PTL_MD_VOLATILE descriptor copy */
     unsigned int features;           /* PTL_TARGET_BIND_INACCESSIBLE .. */

@@ -102,6 +102,11 @@ std::unique_lock<std::mutex> Channel::exclusive() {
   return runtime.thread_level == SHMEM_THREAD_MULTIPLE && !one_thread_ ? std::unique_lock(blocking_) : std::unique_lock<std::mutex>();
 }
 
+// Counted behind its issue: a quiet between both waits for it, and the fence that comes next does so in vain.
+void Channel::note_put(size_t size) {
+  if (size > interface.limits.max_waw_ordered_size) long_puts_.fetch_add(1, std::memory_order_relaxed);
+}
+
 void Channel::put(int pe, Place to, const void* source, size_t size) {
   if (size <= interface.limits.max_volatile_size && !throttled())
     return check(all_.one([&] { return client::put({copied_}, at(pe, to), source, size); }), "PtlPut");
@@ -111,6 +116,7 @@ void Channel::put(int pe, Place to, const void* source, size_t size) {
     check(all_.put({sending_}, at(pe, to) + done, static_cast<const std::byte*>(source) + done, part), "PtlPut");
     wait_until_sent("a put", pe);
   }
+  note_put(size);
 }
 
 void Channel::wait_until_sent(const char* what, int pe) {
@@ -124,6 +130,7 @@ void Channel::wait_until_sent(const char* what, int pe) {
 
 void Channel::put_nbi(int pe, Place to, const void* source, size_t size) {
   check(all_.put(size <= kSmall ? client::By{lazy_} : all_.own(), at(pe, to), source, size, interface.limits.max_msg_size), "PtlPut");
+  note_put(size);
 }
 
 void Channel::begin_get(int pe, Place from, void* dest, size_t size) {
@@ -159,25 +166,26 @@ void Channel::get_nbi(int pe, Place from, void* dest, size_t size) {
 Channel::Payload& Channel::next_payload() {
   if (payloads_.size() == kPayloads) {
     Payload& oldest = *payloads_[payload_turn_++ % kPayloads];
-    finish(oldest.puts, "puts with signal");
+    finish(oldest, "puts with signal");
     return oldest;
   }
   Payload& fresh = *payloads_.emplace_back(std::make_unique<Payload>());
-  check(fresh.puts.open(interface.ni), "PtlMDBind");
-  check(fresh.puts.puts.bind(fresh.copied, client::Operations::kCounted | PTL_MD_VOLATILE), "PtlMDBind");
+  check(fresh.open(interface.ni), "PtlMDBind");
   signals_.store(true, std::memory_order_relaxed);
   return fresh;
 }
 
 void Channel::put_signal(int pe, Place to, const void* source, size_t size, Place signal, uint64_t value, bool add, bool nbi) {
+  if (size <= interface.limits.max_waw_ordered_size) {
+    if (size != 0) nbi ? put_nbi(pe, to, source, size) : put(pe, to, source, size);
+    return add ? atomic(pe, signal, PTL_SUM, &value, sizeof value) : set(pe, signal, &value, sizeof value);
+  }
   const auto lock = exclusive();
   Payload& payload = next_payload();
-  client::Operations& puts = payload.puts.puts;
-  const bool small = size <= interface.limits.max_volatile_size;
-  if (size != 0)
-    check(puts.put(small ? client::By{payload.copied} : puts.own(), at(pe, to), source, size, interface.limits.max_msg_size), "PtlPut");
-  check(payload.puts.signal(at(pe, signal), add ? PTL_SUM : PTL_SWAP, value), "PtlTriggeredAtomic");
-  if (!small && !nbi) finish(puts, "puts with signal");
+  check(payload.puts.put(payload.puts.own(), at(pe, to), source, size, interface.limits.max_msg_size), "PtlPut");
+  check(payload.signal(at(pe, signal), add ? PTL_SUM : PTL_SWAP, value), "PtlTriggeredAtomic");
+  if (!nbi) finish(payload.puts, "puts with signal");
+  note_put(size);
 }
 
 void Channel::atomic(int pe, Place to, ptl_op_t op, const void* operand, size_t size) {
@@ -204,19 +212,22 @@ void Channel::set(int pe, Place to, const void* value, size_t size) {
 }
 
 void Channel::quiet() {
+  const uint64_t long_puts = long_puts_.load(std::memory_order_relaxed);
   finish(all_, "operations");
-  if (!signals_.load(std::memory_order_relaxed)) return;
-  const auto lock = exclusive();
-  for (const auto& payload : payloads_) finish(payload->puts, "puts with signal");
+  if (signals_.load(std::memory_order_relaxed)) {
+    const auto lock = exclusive();
+    for (const auto& payload : payloads_) finish(*payload, "puts with signal");
+  }
+  long_puts_over_.store(long_puts, std::memory_order_relaxed);
 }
 
 void Channel::check_failures() const {
   if (const ptl_size_t failures = all_.failures(); failures != 0) failed_operations(failures, "operations");
 }
 
-// Portals orders data by address only, unless the interface promises more; what was acknowledged is ordered anyway.
+// Short data are in place before what comes behind them is looked at (max_waw_ordered_size).
 void Channel::fence() {
-  if (!(interface.limits.features & PTL_TOTAL_DATA_ORDERING)) quiet();
+  if (long_puts_.load(std::memory_order_relaxed) != long_puts_over_.load(std::memory_order_relaxed)) quiet();
 }
 
 }  // namespace portunus::shmem

@@ -6,7 +6,8 @@
 //
 //   put, atomic, nbi       all_       quiet waits for them
 //   get, fetch             answers_   the call itself waits
-//   put with signal        of a Payload: the update is triggered by the acknowledgements of the puts
+//   put with signal        short: in all_, the update right behind the put, which it does not overtake
+//                          long: the update is triggered by the acknowledgements of the puts (client::SignalledPuts)
 //
 // Thread: any. Non-blocking issue is free of locks; a blocking call holds `blocking_` from issue to completion, since
 // a counter cannot tell whose reply it counted.
@@ -61,27 +62,26 @@ class Channel {
   void fence();
 
  private:
-  // One put-with-signal at a time. Its puts are counted apart from all others, so that the update of the signal can hang on them.
-  struct Payload {
-    client::SignalledPuts puts;
-    client::Descriptor copied;
-  };
+  // One long put-with-signal at a time. Its puts are counted apart from all others, so that the update of the signal can hang on them.
+  using Payload = client::SignalledPuts;
   static constexpr size_t kPayloads = 8;
 
   void wait_until_sent(const char* what, int pe);
   void begin_get(int pe, Place from, void* dest, size_t size);
   Payload& next_payload();
   std::unique_lock<std::mutex> exclusive();
+  void note_put(size_t size);
 
   client::Operations all_, answers_;
   client::Queue sent_;                          // SEND events of sending_, at most one outstanding
   client::Descriptor copied_, lazy_, sending_;  // beside all_.own(), which leaves at once
   std::mutex blocking_;
   bool one_thread_ = false;
-  std::vector<std::unique_ptr<Payload>> payloads_;  // made by the first puts with signal
+  std::vector<std::unique_ptr<Payload>> payloads_;  // made by the first long puts with signal
   std::atomic<bool> signals_{false};                // there are some
   size_t payload_turn_ = 0;
-  alignas(8) uint64_t sink_ = 0;  // where the old value goes that nobody wants
+  std::atomic<uint64_t> long_puts_{0}, long_puts_over_{0};  // begun; begun before the last quiet
+  alignas(8) uint64_t sink_ = 0;                            // where the old value goes that nobody wants
 };
 
 // The one context there is so far.

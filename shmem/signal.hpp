@@ -1,7 +1,7 @@
 // signal.hpp: puts that tell the target when they have arrived.
 //
-// On the node the payload is copied and the signal updated with release; off it the engine updates the signal when the payload
-// has been acknowledged.
+// On the node the payload is copied and the signal updated with release. Off it a short payload is followed by its signal, which does not
+// overtake it, and the engine updates the signal of a long one when the payload has been acknowledged.
 //
 // Thread: any.
 // Source: OpenSHMEM 1.6, chapter "Signaling Operations".

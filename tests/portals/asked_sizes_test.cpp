@@ -96,5 +96,33 @@ TEST_F(AskedSizes, TheLastWriteStays) {
   }
 }
 
+using Ordered = Portals;
+
+TEST_F(Ordered, AShortPutIsInPlaceBeforeAnAtomicAtAnotherAddressBehindIt) {
+  const ptl_size_t most = limits.max_waw_ordered_size;
+  std::vector<unsigned char> memory(most + 64), from(most);
+  auto& word = *reinterpret_cast<uint64_t*>(memory.data() + (most + 7) / 8 * 8);
+  entry(memory.data(), memory.size(), PTL_ME_OP_PUT | PTL_ME_EVENT_COMM_DISABLE);
+  const ptl_handle_ct_t acknowledged = counter();
+  const ptl_handle_md_t md = descriptor(PTL_MD_EVENT_CT_ACK, acknowledged);
+  const uint64_t one = 1;
+  const ptl_size_t offset = static_cast<ptl_size_t>(reinterpret_cast<unsigned char*>(&word) - memory.data());
+  fence();
+  for (uint64_t round = 1; round <= 200; ++round) {
+    const size_t length = round % 5 == 0 ? most : 1 + round * 797 % most;
+    portunus::test::fill_ramp(rank() * 131 + static_cast<int>(round), from.data(), length);
+    EXPECT_EQ(put(md, from.data(), length, right(), 0, 0, PTL_CT_ACK_REQ), PTL_OK);
+    EXPECT_EQ(PtlAtomic(md, reinterpret_cast<ptl_size_t>(&one), sizeof one, PTL_CT_ACK_REQ, right(), pt, 0, offset, nullptr, 0, PTL_SUM,
+                        PTL_UINT64_T),
+              PTL_OK);
+    while (std::atomic_ref<uint64_t>(word).load(std::memory_order_acquire) != round) PtlxProgress();
+    std::vector<unsigned char> expected(length);
+    portunus::test::fill_ramp(left_rank() * 131 + static_cast<int>(round), expected.data(), length);
+    EXPECT_EQ(std::memcmp(memory.data(), expected.data(), length), 0) << length;
+    EXPECT_EQ(wait(acknowledged, 2 * round).failure, 0u);
+    fence();
+  }
+}
+
 }  // namespace
 }  // namespace portals_test
