@@ -60,6 +60,8 @@ std::atomic<int> last_join{0};
 constexpr char kNoPort[] = "the root has no such port open";
 constexpr char kUnreachable[] = "nobody who can be reached has such a port open, or accepts there in time";
 
+bool is_info(MPI_Info handle) { return handle == MPI_INFO_NULL || find_info(handle) != nullptr; }
+
 // How long to wait for who accepts: the seconds that an info says, as MPICH has it, or PTL_PEER_TIMEOUT where that is set.
 ptl_time_t patience_of(const Hints& hints) {
   constexpr long kMost = 1'000'000;
@@ -102,14 +104,15 @@ extern "C" int PMPI_Close_port(const char* port_name) try {
 }
 MPI_WEAK_NAME(Close_port)
 
-extern "C" int PMPI_Comm_accept(const char* port_name, MPI_Info, int root, MPI_Comm comm, MPI_Comm* newcomm) try {
+extern "C" int PMPI_Comm_accept(const char* port_name, MPI_Info info, int root, MPI_Comm comm, MPI_Comm* newcomm) try {
   static constexpr char kName[] = "MPI_Comm_accept";
   Communicator* found;
   if (int error = check_sides(kName, comm, root, newcomm, found)) return error;
   rendezvous::Meeting meeting;
   if (found->rank == root) {
     const auto port = ports::port_named(port_name);
-    if (!port || !ports::is_own(*port) || !rendezvous::is_published(port->number)) meeting.error = MPI_ERR_PORT;
+    if (!is_info(info)) meeting.error = MPI_ERR_INFO;
+    else if (!port || !ports::is_own(*port) || !rendezvous::is_published(port->number)) meeting.error = MPI_ERR_PORT;
     else meeting = rendezvous::accept(port->number, [&] { return !rendezvous::is_published(port->number); });
   }
   return ports::join_sides(kName, *found, root, meeting, ports::Role::accepts, kNoPort, newcomm);
@@ -123,7 +126,8 @@ extern "C" int PMPI_Comm_connect(const char* port_name, MPI_Info info, int root,
   rendezvous::Meeting meeting;
   if (found->rank == root) {
     const auto port = ports::port_named(port_name);
-    if (!port) meeting.error = MPI_ERR_PORT;
+    if (!is_info(info)) meeting.error = MPI_ERR_INFO;
+    else if (!port) meeting.error = MPI_ERR_PORT;
     else meeting = rendezvous::connect(port->owner, port->number, patience_of(hints_of(info)));
   }
   return ports::join_sides(kName, *found, root, meeting, ports::Role::connects, kUnreachable, newcomm);

@@ -121,9 +121,10 @@ bool is_service(const char* name) { return name != nullptr && *name != '\0' && s
 
 using namespace portunus::mpi;
 
-extern "C" int PMPI_Publish_name(const char* service_name, MPI_Info, const char* port_name) try {
+extern "C" int PMPI_Publish_name(const char* service_name, MPI_Info info, const char* port_name) try {
   static constexpr char kName[] = "MPI_Publish_name";
   if (int error = check_running(kName)) return error;
+  if (int error = check_info(kName, nullptr, info)) return error;
   if (!is_service(service_name)) return raise(kName, nullptr, MPI_ERR_SERVICE, "a service needs a name of 1 to 1023 characters");
   if (port_name == nullptr || strnlen(port_name, MPI_MAX_PORT_NAME) == MPI_MAX_PORT_NAME)
     return raise(kName, nullptr, MPI_ERR_PORT, "the port's name is missing or too long");
@@ -134,18 +135,20 @@ extern "C" int PMPI_Publish_name(const char* service_name, MPI_Info, const char*
 }
 MPI_WEAK_NAME(Publish_name)
 
-extern "C" int PMPI_Unpublish_name(const char* service_name, MPI_Info, const char*) try {
+extern "C" int PMPI_Unpublish_name(const char* service_name, MPI_Info info, const char*) try {
   static constexpr char kName[] = "MPI_Unpublish_name";
   if (int error = check_running(kName)) return error;
+  if (int error = check_info(kName, nullptr, info)) return error;
   if (!is_service(service_name) || !published().unpublish(service_name))
     return raise(kName, nullptr, MPI_ERR_SERVICE, "this process has not published such a service");
   return MPI_SUCCESS;
 }
 MPI_WEAK_NAME(Unpublish_name)
 
-extern "C" int PMPI_Lookup_name(const char* service_name, MPI_Info, char* port_name) try {
+extern "C" int PMPI_Lookup_name(const char* service_name, MPI_Info info, char* port_name) try {
   static constexpr char kName[] = "MPI_Lookup_name";
   if (int error = check_running(kName)) return error;
+  if (int error = check_info(kName, nullptr, info)) return error;
   if (int error = check_results(kName, nullptr, {port_name})) return error;
   std::string port;
   if (!is_service(service_name) || !Published::look_up(service_name, port) || port.size() >= MPI_MAX_PORT_NAME)

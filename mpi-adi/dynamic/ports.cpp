@@ -66,7 +66,8 @@ int join_sides(const char* function, Communicator& comm, int root, const rendezv
   } told{meeting.error, meeting.number & kMaxTag};
   if (Exchange(comm).broadcast(&told, sizeof told, root) != MPI_SUCCESS)
     return raise(function, &comm, MPI_ERR_OTHER, "a rank of the communicator cannot be reached");
-  if (told.error != MPI_SUCCESS) return raise(function, &comm, told.error, "%s", why);
+  if (told.error != MPI_SUCCESS)
+    return raise(function, &comm, told.error, "%s", told.error == MPI_ERR_INFO ? "the root's info is none" : why);
   Pair pair(meeting.other, role);  // means something at the root
   return connect_groups(function, comm, root, pair.comm, pair.other_rank(), told.tag, made);
 }
