@@ -33,8 +33,7 @@ class Registered final : public Attachment {
     return request.done();
   }
   int freed(Request& request) override {
-    group_->run_anywhere();
-    if (group_->is_empty() && request.state.load(std::memory_order_acquire) == State::active) device::conclude(request, true);
+    if (group_->free() && request.state.load(std::memory_order_acquire) == State::active) device::conclude(request, true);
     return MPI_SUCCESS;
   }
   void visit_parts(const std::function<void(Request&)>& visit) const override { group_->visit(visit); }

@@ -90,9 +90,11 @@ int enter(const std::shared_ptr<Continuations>& group) {
 }
 
 void Continuations::leave() {
-  alarm.close();
-  const std::lock_guard lock(groups_mutex);
-  std::erase_if(groups(), [this](const auto& group) { return group.get() == this; });
+  {
+    const std::lock_guard lock(groups_mutex);
+    std::erase_if(groups(), [this](const auto& group) { return group.get() == this; });
+  }
+  alarm.close();  // nobody tells it any more
 }
 
 void tell_watchers() {
@@ -133,12 +135,15 @@ bool Continuations::has_work() const { return is_empty() || (!runs && is_due());
 
 bool Continuations::is_complete() const { return is_empty() && request_.state.load(std::memory_order_acquire) == State::active; }
 
-void Continuations::run_anywhere() {
+bool Continuations::free() {
   const std::lock_guard lock(mutex_);
-  if (!only_polled) return;
+  is_freed_ = true;
+  const int left = left_.load(std::memory_order_acquire);
+  if (!only_polled) return left == 0;
   for (Continuation& one : all_) one.held.emplace();
-  outstanding.fetch_add(static_cast<uint32_t>(left_.load(std::memory_order_acquire)), std::memory_order_relaxed);
+  outstanding.fetch_add(static_cast<uint32_t>(left), std::memory_order_relaxed);
   only_polled = false;
+  return left == 0;
 }
 
 void Continuations::run() {
@@ -185,13 +190,18 @@ void Continuations::execute(const Continuation& one) {
   failed_.push_back(one.data);
 }
 
-// A request that was freed goes when the last one has run; who waits for one that was not is woken.
+// A request that was freed goes when the last one has run; who waits for one that was not is woken. Another thread may free it once the
+// lock is given up: then it is that thread that concludes it.
 void Continuations::end(int count) {
-  if (!only_polled) outstanding.fetch_sub(static_cast<uint32_t>(count), std::memory_order_relaxed);
-  const bool was_last = left_.fetch_sub(count, std::memory_order_acq_rel) == count;
-  if (!was_last) return;
-  if (request_.state.load(std::memory_order_acquire) == State::detached) return device::conclude(request_, true);
-  alarm.poke();
+  bool is_freed = false;
+  {
+    const std::lock_guard lock(mutex_);
+    if (!only_polled) outstanding.fetch_sub(static_cast<uint32_t>(count), std::memory_order_relaxed);
+    if (left_.fetch_sub(count, std::memory_order_acq_rel) != count) return;
+    is_freed = is_freed_;
+    if (!is_freed) alarm.poke();
+  }
+  if (is_freed) return device::conclude(request_, true);
   if (device::device.threaded) runner().signal();
 }
 

@@ -46,8 +46,9 @@ class Continuations {
   bool is_due() const;
   bool has_work() const;     // something is due, or all have run
   bool is_complete() const;  // all have run, but no call has seen it yet
-  // The request is freed: whatever call finds what is due runs it from now on.
-  void run_anywhere();
+  // The request is being freed: whatever call finds what is due runs it from now on. True: all have run; else the end of the last one
+  // concludes the request, before or after it is detached.
+  bool free();
   bool is_empty() const { return left_.load(std::memory_order_acquire) == 0; }
   // Calls visit(request) for each that has not ended.
   void visit(const std::function<void(Request&)>& visit) const;
@@ -69,7 +70,8 @@ class Continuations {
   mutable std::mutex mutex_;
   std::list<Continuation> all_;
   std::vector<void*> failed_;
-  std::atomic<int> left_{0};  // also of those that run
+  std::atomic<int> left_{0};  // also of those that run; becomes 0 under the mutex
+  bool is_freed_ = false;
   std::atomic<int> error_{MPI_SUCCESS};
 };
 

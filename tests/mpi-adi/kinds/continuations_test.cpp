@@ -350,5 +350,47 @@ TEST(Threads, ContinuationsOfSeveralThreadsRunOnThreadsThatCall) {
   barrier();
 }
 
+// Each function has begun, but may not have ended, when its request is freed: it ends all the same, and so does MPI_Finalize.
+TEST(Threads, ContinuationsEndWhenTheirRequestsAreFreedWhileTheLastFunctionsRun) {
+  int level;
+  MPI_Query_thread(&level);
+  if (level != MPI_THREAD_MULTIPLE) GTEST_SKIP();
+  constexpr int kRounds = 300, kGroups = 64;
+  std::atomic<int> begun{0};
+  std::atomic<bool> over{false};
+  const auto count = [](int, void* data) {  // ends after another while each time
+    const int number = ++*static_cast<std::atomic<int>*>(data);
+    for (volatile int left = 2 * number; left > 0;) left = left - 1;
+    return int{MPI_SUCCESS};
+  };
+  std::thread caller([&] {  // runs what is due
+    for (int flag, token = 0; !over;) {
+      MPI_Request in;
+      MPI_Irecv(&token, 1, MPI_INT, rank(), 31, MPI_COMM_WORLD, &in);
+      MPI_Test(&in, &flag, MPI_STATUS_IGNORE);
+      MPI_Send(&token, 1, MPI_INT, rank(), 31, MPI_COMM_WORLD);
+      if (!flag) MPI_Wait(&in, MPI_STATUS_IGNORE);
+    }
+  });
+  for (int round = 0; round < kRounds; ++round) {
+    std::vector<MPI_Request> requests(kGroups);
+    begun = 0;
+    for (MPI_Request& request : requests) {
+      MPI_Request null = MPI_REQUEST_NULL;
+      EXPECT_EQ(MPIX_Continue_init(-1, 0, &request, MPI_INFO_NULL), MPI_SUCCESS);
+      EXPECT_EQ(MPIX_Continue(&null, count, &begun, MPIX_CONT_DEFER_COMPLETE, MPI_STATUS_IGNORE, request), MPI_SUCCESS);
+    }
+    for (int i = 0; i < kGroups; ++i) {
+      for (int looks = 0; begun <= i; ++looks)
+        if (looks > 1000) std::this_thread::yield();
+      EXPECT_EQ(MPI_Request_free(&requests[static_cast<size_t>(i)]), MPI_SUCCESS);
+    }
+  }
+  over = true;
+  caller.join();
+  EXPECT_EQ(begun, kGroups);
+  barrier();
+}
+
 }  // namespace
 }  // namespace continuations_test
