@@ -132,7 +132,7 @@ extern "C" int PMPIX_Graph_free(MPIX_Graph* graph) try {
   if (int error = check_results(kName, nullptr, {graph})) return error;
   Graph* found;
   if (int error = graph::check_graph(kName, *graph, graph, found)) return error;
-  if (found->running()) return raise(kName, found->comm, MPI_ERR_REQUEST, "the graph runs; complete its request first");
+  if (found->still_runs()) return raise(kName, found->comm, MPI_ERR_REQUEST, "the graph runs; complete its request first");
   graph::free_graph(found);
   *graph = MPIX_GRAPH_NULL;
   return MPI_SUCCESS;

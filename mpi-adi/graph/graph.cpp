@@ -74,7 +74,8 @@ void close() {
 }
 
 Graph::~Graph() {
-  if (request_) request_->attached = nullptr;
+  if (Request* const left = request_.load(std::memory_order_acquire)) left->attached = nullptr;
+  else if (!is_taken_) end_run();
   GOAL_Release(&started_);
   for (auto& [number, entry] : gates_)
     if (entry.schedule) GOAL_Free(&entry.schedule);
@@ -162,10 +163,15 @@ int Graph::check_epochs(const char* function) const {
   return MPI_SUCCESS;
 }
 
+bool Graph::still_runs() const {
+  return !device::poll_until([this] { return !running(); });
+}
+
 int Graph::begin_run(const char* function, MPI_Request* handle) {
-  if (running()) return raise_own(function, MPI_ERR_REQUEST, "the graph runs already; complete its request first");
+  if (still_runs()) return raise_own(function, MPI_ERR_REQUEST, "the graph runs already; complete its request first");
   if (failed_ == MPI_ERR_WIN) return raise_own(function, failed_, "a window that the graph accesses was freed; free the graph, too");
   if (failed_ != MPI_SUCCESS) return raise_own(function, failed_, "the graph has failed, and can only be freed");
+  if (!is_taken_) end_run();
   if (int error = check_epochs(function)) return error;
   const MPI_Errhandler handler = origin ? origin->errhandler.load(std::memory_order_acquire) : MPI_ERRHANDLER_NULL;
   if (origin && handler != comm->errhandler.load(std::memory_order_relaxed)) replace_errhandler(comm->errhandler, handler);
@@ -175,10 +181,10 @@ int Graph::begin_run(const char* function, MPI_Request* handle) {
   request->source = MPI_ANY_SOURCE;
   request->attached = this;
   for (auto& [number, passed] : signals_) std::atomic_ref(passed).store(0, std::memory_order_relaxed);
-  request_ = request;
+  request_.store(request, std::memory_order_relaxed);
   ended_ = Ended::well;
   is_taken_ = false;
-  const auto ended = [](void* self) { device::conclude(*static_cast<Graph*>(self)->request_, true); };
+  const auto ended = [](void* self) { device::conclude(*static_cast<Graph*>(self)->request_.load(std::memory_order_relaxed), true); };
   if (GOAL_Restart(started_, ended, this) == GOAL_SUCCESS) {
     *handle = handle_of(request);
     return MPI_SUCCESS;
@@ -224,10 +230,8 @@ const char* Graph::complaint() const {
              : "the run of a graph cannot be cancelled";
 }
 
-void Graph::released() {
-  if (!is_taken_) end_run();
-  request_ = nullptr;
-}
+// The end of a run whose request was freed is taken by the next call with the graph: this thread may be one that never calls MPI.
+void Graph::released() { request_.store(nullptr, std::memory_order_release); }
 
 int Graph::open(const char* function, int number) {
   const auto found = gates_.find(number);

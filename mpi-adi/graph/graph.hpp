@@ -3,10 +3,11 @@
 // A graph has a communicator of its own, which no program can name: its messages have a context there, and its error handler is that of the
 // communicator that was captured.
 //
-// Thread: one at a time per graph; open() and passed() any, while it runs. Invariants: `request` exists exactly from start() until its user
-// has completed it.
+// Thread: one at a time per graph; open() and passed() any, while it runs; released() any, also one of the library. Invariants: `request_`
+// exists exactly from begin_run() until its user has completed it, or, if it was freed, until the run has ended.
 #pragma once
 
+#include <atomic>
 #include <cstdint>
 #include <map>
 #include <string>
@@ -38,7 +39,9 @@ class Graph final : public Attachment {
   int open(const char* function, int number);
   int passed(const char* function, int signal, int* flag);
   int write(const char* function, const char* path);
-  bool running() const { return request_ != nullptr; }
+  bool running() const { return request_.load(std::memory_order_acquire) != nullptr; }
+  // As running(), after a look whether a run whose request was freed has ended.
+  bool still_runs() const;
   // Whether this rank, or any, accesses the window in a run.
   bool accesses(const rma::Window& window) const;
   bool has(const rma::Window& window) const;
@@ -74,7 +77,7 @@ class Graph final : public Attachment {
   GOAL_Started started_ = nullptr;
   std::map<int, GraphGate> gates_;
   std::map<int, uint64_t> signals_;  // when each was passed in this run; 0: not yet
-  Request* request_ = nullptr;
+  std::atomic<Request*> request_{nullptr};
   int failed_ = MPI_SUCCESS;
   enum class Ended : uint8_t { well, cut } ended_ = Ended::well;
   bool is_taken_ = true;  // the end of the last run

@@ -152,6 +152,38 @@ TEST(GraphEdges, AnEmptyGraphRuns) {
   EXPECT_EQ(MPIX_Graph_free(&graph), MPI_SUCCESS);
 }
 
+// The run of a freed request ends by itself, also where a thread of the library finds that it has.
+TEST(GraphEdges, ARunWhoseRequestIsFreedEndsAndIsFollowedByOthers) {
+  const Returning errors;
+  MPI_Request watched, never;
+  int fd = -1, room = 0, in = 0, out = 0;
+  EXPECT_EQ(MPIX_Continue_init(-1, 0, &watched, MPI_INFO_NULL), MPI_SUCCESS);
+  EXPECT_EQ(MPIX_Continue_get_fd(watched, &fd), MPI_SUCCESS);
+  MPI_Irecv(&room, 1, MPI_INT, left(), 9, W, &never);
+  EXPECT_EQ(MPIX_Continue(
+                &never, [](int, void*) { return int{MPI_SUCCESS}; }, nullptr, 0, MPI_STATUS_IGNORE, watched),
+            MPI_SUCCESS);
+  MPIX_Graph graph = capture([&] {
+    MPIX_Graph_gate(0);
+    MPI_Sendrecv(&in, 1, MPI_INT, right(), 0, &out, 1, MPI_INT, left(), 0, W, MPI_STATUS_IGNORE);
+  });
+  for (int i = 1; i < 300; ++i) {
+    MPI_Request request = MPI_REQUEST_NULL;
+    int error;
+    while ((error = MPIX_Graph_start(graph, &request)) != MPI_SUCCESS) EXPECT_EQ(class_of(error), MPI_ERR_REQUEST);
+    EXPECT_TRUE(out == i - 1 || out == i) << out << " in run " << i;  // the next one's message may have come
+    in = i;
+    EXPECT_EQ(MPI_Request_free(&request), MPI_SUCCESS);
+    EXPECT_EQ(MPIX_Graph_open(graph, 0), MPI_SUCCESS);
+  }
+  while (graph != MPIX_GRAPH_NULL && class_of(MPIX_Graph_free(&graph)) == MPI_ERR_REQUEST) continue;
+  EXPECT_EQ(graph, MPIX_GRAPH_NULL);
+  barrier();
+  MPI_Send(&room, 1, MPI_INT, right(), 9, W);
+  wait(watched);
+  MPI_Request_free(&watched);
+}
+
 long resident_pages() {
   long size = 0, resident = 0;
   FILE* file = std::fopen("/proc/self/statm", "r");
