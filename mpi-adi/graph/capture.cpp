@@ -33,15 +33,13 @@ class StartedHere final : public Attachment {
 
   bool can_start() const override { return true; }
   int capture(Request&) override { return refuse("MPI_Start", "the request was started in this capture, and not waited for"); }
-  int query(Request&, MPI_Status* status) override {
-    set_empty_status(status);
-    return MPI_ERR_UNSUPPORTED_OPERATION;  // raise_error() knows who asks
-  }
-  int raise_error(const char* function, const Request& request, int) override {
+  int completed_by(const char* function, Request& request, bool raises) override {
+    if (!capturing || !capturing->started.contains(&request))
+      return refuse(function, "the capture of another thread has started the request", raises);
     const bool waits = std::strcmp(function, "MPI_Wait") == 0 || std::strcmp(function, "MPI_Waitall") == 0;
-    if (waits && capturing) capturing->recording.wait_for(ends_);
-    give_back(const_cast<Request&>(request));
-    return waits ? int{MPI_SUCCESS} : refuse(function);
+    if (waits) capturing->recording.wait_for(ends_);
+    give_back(request);
+    return waits ? int{MPI_SUCCESS} : refuse(function, kDecides, raises);
   }
   void released() override {
     if (capturing) std::erase_if(capturing->started, [&](Request* request) { return request->attached == this; });
@@ -177,9 +175,13 @@ std::unique_ptr<Capture> end_capture() {
   return std::move(capturing);
 }
 
-int refuse(const char* function, const char* why) {
-  if (!capturing) return raise(function, nullptr, MPI_ERR_REQUEST, "this is a request of a capture, which belongs to another thread");
+int refuse(const char* function, const char* why, bool raises) {
+  if (!capturing) {
+    if (!raises) return MPI_ERR_REQUEST;
+    return raise(function, nullptr, MPI_ERR_REQUEST, "this is a request of a capture, which belongs to another thread");
+  }
   if (capturing->refusal.empty()) capturing->refusal = std::string(function) + " cannot be part of a graph: " + why;
+  if (!raises) return MPI_ERR_UNSUPPORTED_OPERATION;
   return raise(function, &capturing->comm, MPI_ERR_UNSUPPORTED_OPERATION, "this cannot be part of a graph: %s; the capture is void", why);
 }
 

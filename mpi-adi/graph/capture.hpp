@@ -33,7 +33,9 @@ inline bool does_any_thread_capture() { return captures.load(std::memory_order_r
 [[gnu::cold]] bool is_captured_here(const Communicator& comm);
 
 // Raises that a call cannot be part of a graph; the capture is void from then on. Answers MPI_ERR_UNSUPPORTED_OPERATION.
-[[gnu::cold]] int refuse(const char* function, const char* why = "its outcome would decide what comes next");
+// `raises`: false: the error handler was called for another failure of the same call.
+constexpr char kDecides[] = "its outcome would decide what comes next";
+[[gnu::cold]] int refuse(const char* function, const char* why = kDecides, bool raises = true);
 
 // Each answers an error class. Without `handle` the call blocks: what comes later depends on it. Arguments are those that the check found
 // good.

@@ -71,6 +71,11 @@ int special_status(Request& request, MPI_Status* status) {
 }
 
 int finish_special(const char* function, MPI_Request& handle, Request* request, MPI_Status* status, bool raises) {
+  if (request->attached)
+    if (const int error = request->attached->completed_by(function, *request, raises); error != MPI_SUCCESS) {
+      set_empty_status(status);
+      return error;
+    }
   const State state = request->state.load(std::memory_order_relaxed);
   assert(request->ready() && state != State::detached && state != State::free);
   if (state == State::pending) return raises ? raise_pending(function, *request) : MPIX_ERR_PROC_FAILED_PENDING;

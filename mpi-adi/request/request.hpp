@@ -76,6 +76,8 @@ class Attachment {
   // A thread that waits for the request, and holds the turn, has waited for long: may complete it. False: what may be wrong is not known
   // yet.
   virtual bool overdue(Request&) { return true; }
+  // The call of this name is about to complete the request; answers an error class if it cannot, raised if `raises`.
+  virtual int completed_by(const char*, Request&, bool) { return MPI_SUCCESS; }
   // Overwrites the status that a completing call gives; answers an error class.
   virtual int query(Request&, MPI_Status*) { return MPI_SUCCESS; }
   // Calls the error handler for what query() answered; returns the code if the handler returns.

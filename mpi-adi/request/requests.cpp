@@ -16,15 +16,18 @@ int Attachment::capture(Request&) { return graph::refuse("MPI_Start"); }
 namespace {
 
 // The status of a request that is null or complete. With MPI_STATUS_IGNORE, too, where completing it takes more than an event: the
-// result of a collective is in the user's memory behind it.
-void peek(MPI_Request handle, MPI_Status* status) {
+// result of a collective is in the user's memory behind it. An error class, raised: the request is one that cannot be asked.
+int peek(const char* function, MPI_Request handle, MPI_Status* status) {
   if (handle == MPI_REQUEST_NULL) {
     set_empty_status(status);
-    return;
+    return MPI_SUCCESS;
   }
   Request& request = *pool.find(handle);
+  if (request.attached)
+    if (const int error = request.attached->completed_by(function, request, true); error != MPI_SUCCESS) return error;
   if (request.special) special_status(request, status);
   else set_status(status, request);
+  return MPI_SUCCESS;
 }
 
 int check_status(const char* function, const MPI_Status* status, const void* result, const char* what) {
@@ -84,9 +87,10 @@ extern "C" int PMPI_Request_get_status_all(int count, const MPI_Request array_of
     return complete == count;
   };
   *flag = device::poll_until(all_done) || (ask_polled(count, array_of_requests) && all_done());
-  for (int i = 0; *flag && i < count; ++i)
-    peek(array_of_requests[i], array_of_statuses == MPI_STATUSES_IGNORE ? MPI_STATUS_IGNORE : &array_of_statuses[i]);
-  return MPI_SUCCESS;
+  int outcome = MPI_SUCCESS;
+  for (int i = 0; *flag && i < count && outcome == MPI_SUCCESS; ++i)
+    outcome = peek(kName, array_of_requests[i], array_of_statuses == MPI_STATUSES_IGNORE ? MPI_STATUS_IGNORE : &array_of_statuses[i]);
+  return outcome;
 }
 MPI_WEAK_NAME(Request_get_status_all)
 
@@ -107,8 +111,7 @@ extern "C" int PMPI_Request_get_status_any(int count, const MPI_Request array_of
     return !any;
   };
   *flag = device::poll_until(any_done) || (ask_polled(count, array_of_requests) && any_done());
-  if (*flag) peek(*indx == MPI_UNDEFINED ? MPI_REQUEST_NULL : array_of_requests[*indx], status);
-  return MPI_SUCCESS;
+  return *flag ? peek(kName, *indx == MPI_UNDEFINED ? MPI_REQUEST_NULL : array_of_requests[*indx], status) : MPI_SUCCESS;
 }
 MPI_WEAK_NAME(Request_get_status_any)
 
@@ -125,7 +128,8 @@ extern "C" int PMPI_Request_get_status_some(int incount, const MPI_Request array
     if (!is_active(array_of_requests[i])) continue;
     any = true;
     if (!is_done(array_of_requests[i])) continue;
-    peek(array_of_requests[i], array_of_statuses == MPI_STATUSES_IGNORE ? MPI_STATUS_IGNORE : &array_of_statuses[found]);
+    MPI_Status* const status = array_of_statuses == MPI_STATUSES_IGNORE ? MPI_STATUS_IGNORE : &array_of_statuses[found];
+    if (const int error = peek(kName, array_of_requests[i], status); error != MPI_SUCCESS) return error;
     array_of_indices[found++] = i;
   }
   *outcount = any ? found : MPI_UNDEFINED;

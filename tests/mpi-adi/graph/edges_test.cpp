@@ -184,6 +184,48 @@ TEST(GraphEdges, ARunWhoseRequestIsFreedEndsAndIsFollowedByOthers) {
   MPI_Request_free(&watched);
 }
 
+// Whatever else a call completes that waits for a persistent request of the capture, it is an edge, and the request can be started again.
+TEST(GraphEdges, APersistentRequestIsAnEdgeAlsoBehindAFailure) {
+  const Returning errors;
+  int in = -1, out = -1, start_value = rank(), text[2] = {}, more[2] = {};
+  MPI_Request persistent, short_one;
+  MPI_Recv_init(&in, 1, MPI_INT, left(), 0, W, &persistent);
+  MPIX_Graph graph = capture([&] {
+    for (int i = 0; i < 2; ++i) {
+      MPI_Irecv(text, 1, MPI_INT, 0, 0, MPI_COMM_SELF, &short_one);
+      MPI_Send(more, 2, MPI_INT, 0, 0, MPI_COMM_SELF);
+      EXPECT_EQ(MPI_Start(&persistent), MPI_SUCCESS);
+      MPI_Request both[2] = {short_one, persistent}, send;
+      MPI_Status statuses[2];
+      if (i == 0) {
+        MPIX_Graph_gate(0);
+        MPI_Isend(&start_value, 1, MPI_INT, right(), 0, W, &send);
+      } else {
+        MPI_Isend(&in, 1, MPI_INT, right(), 0, W, &send);
+      }
+      EXPECT_EQ(MPI_Waitall(2, both, statuses), MPI_ERR_IN_STATUS);
+      EXPECT_EQ(class_of(statuses[0].MPI_ERROR), MPI_ERR_TRUNCATE);
+      EXPECT_EQ(statuses[1].MPI_ERROR, MPI_SUCCESS);
+      EXPECT_EQ(both[1], persistent);
+      MPI_Wait(&send, MPI_STATUS_IGNORE);
+    }
+    MPI_Sendrecv(&in, 1, MPI_INT, right(), 5, &out, 1, MPI_INT, left(), 5, W, MPI_STATUS_IGNORE);
+  });
+  for (int i = 0; i < 3; ++i) {
+    in = out = -1;
+    MPI_Request request = start(graph);
+    barrier();
+    EXPECT_EQ(in, -1);
+    barrier();
+    EXPECT_EQ(MPIX_Graph_open(graph, 0), MPI_SUCCESS);
+    wait(request);
+    EXPECT_EQ(in, (rank() + 2 * ranks() - 2) % ranks());
+    EXPECT_EQ(out, (rank() + 3 * ranks() - 3) % ranks());
+  }
+  EXPECT_EQ(MPIX_Graph_free(&graph), MPI_SUCCESS);
+  EXPECT_EQ(MPI_Request_free(&persistent), MPI_SUCCESS);
+}
+
 long resident_pages() {
   long size = 0, resident = 0;
   FILE* file = std::fopen("/proc/self/statm", "r");

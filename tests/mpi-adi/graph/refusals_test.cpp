@@ -84,6 +84,48 @@ TEST(GraphRefusals, WhatDecidesWhatComesNextMakesTheCaptureVoid) {
   }
 }
 
+// A persistent request that the capture has started, asked by itself and behind one that has failed, in all calls but MPI_Wait and
+// MPI_Waitall.
+TEST(GraphRefusals, AskingForAPersistentRequestMakesTheCaptureVoid) {
+  const Returning errors;
+  MPI_Request persistent, both[2];
+  MPI_Status statuses[2];
+  int indices[2];
+  MPI_Recv_init(&value, 1, MPI_INT, left(), 0, W, &persistent);
+  const std::vector<Row> asking = {
+      {"Test", [&] { return MPI_Test(&both[1], &flag, statuses); }},
+      {"Testall", [&] { return MPI_Testall(2, both, &flag, statuses); }},
+      {"Testany", [&] { return MPI_Testany(1, both + 1, &number, &flag, statuses); }},
+      {"Testsome", [&] { return MPI_Testsome(2, both, &number, indices, statuses); }},
+      {"Waitany", [&] { return MPI_Waitany(1, both + 1, &number, statuses); }},
+      {"Waitsome", [&] { return MPI_Waitsome(2, both, &number, indices, statuses); }},
+      {"Request_get_status", [&] { return MPI_Request_get_status(both[1], &flag, statuses); }},
+      {"Request_get_status_all", [&] { return MPI_Request_get_status_all(1, both + 1, &flag, statuses); }},
+      {"Request_get_status_any", [&] { return MPI_Request_get_status_any(1, both + 1, &number, &flag, statuses); }},
+      {"Request_get_status_some", [&] { return MPI_Request_get_status_some(1, both + 1, &number, indices, statuses); }}};
+  for (const Row& row : asking) {
+    int two[2] = {}, one;
+    MPIX_Graph graph;
+    ASSERT_EQ(MPIX_Graph_begin(W, MPI_INFO_NULL), MPI_SUCCESS);
+    MPI_Irecv(&one, 1, MPI_INT, 0, 0, MPI_COMM_SELF, &both[0]);
+    MPI_Send(two, 2, MPI_INT, 0, 0, MPI_COMM_SELF);
+    for (flag = 0; !flag;) MPI_Request_get_status(both[0], &flag, MPI_STATUS_IGNORE);
+    ASSERT_EQ(MPI_Start(&persistent), MPI_SUCCESS) << row.name;
+    both[1] = persistent;
+    const int error = row.call();
+    if (error == MPI_ERR_IN_STATUS) {
+      EXPECT_EQ(class_of(statuses[0].MPI_ERROR), MPI_ERR_TRUNCATE) << row.name;
+      EXPECT_EQ(class_of(statuses[1].MPI_ERROR), MPI_ERR_UNSUPPORTED_OPERATION) << row.name;
+    } else {
+      EXPECT_EQ(class_of(error), MPI_ERR_UNSUPPORTED_OPERATION) << row.name;
+    }
+    EXPECT_EQ(class_of(MPIX_Graph_end(W, &graph)), MPI_ERR_UNSUPPORTED_OPERATION) << row.name;
+    if (both[0] != MPI_REQUEST_NULL) MPI_Wait(&both[0], MPI_STATUS_IGNORE);
+  }
+  EXPECT_EQ(MPI_Request_free(&persistent), MPI_SUCCESS);
+  barrier();
+}
+
 TEST(GraphRefusals, OneRanksFaultIsToldToAll) {
   const Returning errors;
   MPIX_Graph graph;
