@@ -251,7 +251,7 @@ int free_communicator(const char* function, MPI_Comm* handle) {
   Communicator* comm;
   if (int error = check(function, *handle, comm, {})) return error;
   if (comm == &world() || comm == &self()) return raise(function, comm, MPI_ERR_COMM, "%s cannot be freed", comm->name);
-  if (graph::is_captured_here(*comm))
+  if (comm->attention.load(std::memory_order_relaxed) & Communicator::kCaptured)
     return raise(function, comm, MPI_ERR_COMM, "the communicator is being captured; call MPIX_Graph_end first");
   if (int error = comm->attributes.clear(*handle)) return raise(function, comm, error, "an attribute's delete function failed");
   forget_parent(*handle);

@@ -9,6 +9,7 @@
 #include "mpi-adi/collectives/elements.hpp"
 #include "mpi-adi/core/arguments.hpp"
 #include "mpi-adi/core/errors.hpp"
+#include "mpi-adi/core/init.hpp"
 #include "mpi-adi/graph/capture_state.hpp"
 #include "mpi-adi/graph/pieces.hpp"
 #include "mpi-adi/op/op.hpp"
@@ -159,19 +160,23 @@ Capture* current() { return capturing.get(); }
 bool is_capturing() { return capturing != nullptr; }
 bool is_captured_here(const Communicator& comm) { return capturing && &capturing->comm == &comm; }
 
-void begin_capture(Communicator& comm) {
-  capturing = std::make_unique<Capture>(comm);
+Capture::Capture(Communicator& captured) : comm(captured) {
   captures.fetch_add(1, std::memory_order_relaxed);
   comm.attention.fetch_or(Communicator::kCaptured, std::memory_order_relaxed);
 }
 
-std::unique_ptr<Capture> end_capture() {
-  capturing->comm.attention.fetch_and(static_cast<uint8_t>(~Communicator::kCaptured), std::memory_order_relaxed);
-  while (!capturing->started.empty()) {
-    Request& request = **capturing->started.begin();
-    static_cast<StartedHere*>(request.attached)->give_back(request);
-  }
+void Capture::end() {
+  if (std::exchange(has_ended_, true)) return;
   captures.fetch_sub(1, std::memory_order_relaxed);
+  if (phase.load(std::memory_order_acquire) != Phase::running) return;  // communicator and requests are no more
+  comm.attention.fetch_and(static_cast<uint8_t>(~Communicator::kCaptured), std::memory_order_relaxed);
+  for (Request* request : std::exchange(started, {})) static_cast<StartedHere*>(request->attached)->give_back(*request);
+}
+
+void begin_capture(Communicator& comm) { capturing = std::make_unique<Capture>(comm); }
+
+std::unique_ptr<Capture> end_capture() {
+  capturing->end();
   return std::move(capturing);
 }
 

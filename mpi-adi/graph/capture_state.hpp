@@ -34,7 +34,13 @@ struct PendingAccess {
 };
 
 struct Capture {
-  explicit Capture(Communicator& captured) : comm(captured) {}
+  explicit Capture(Communicator& captured);
+  // A thread that ends gives its capture up, so that others can capture the communicator.
+  ~Capture() { end(); }
+  Capture(const Capture&) = delete;
+  Capture& operator=(const Capture&) = delete;
+  // Calls are executed from now on, and requests that it has started are inactive.
+  void end();
 
   // The end of a call that has recorded: a request, or an edge. An error class.
   int finish(int error, Ends ends, MPI_Request* handle);
@@ -46,6 +52,9 @@ struct Capture {
   std::set<Request*> started;  // persistent requests that were not waited for
   std::set<int> gates, signals;
   std::string refusal;  // what makes it void
+
+ private:
+  bool has_ended_ = false;
 };
 
 // This thread's; nullptr: none.

@@ -68,6 +68,7 @@ void forget_origin(const Communicator& origin) {
 }
 
 void close() {
+  if (is_capturing()) end_capture();
   std::vector<Graph*> left;
   graphs.for_each([&](Graph& graph) { left.push_back(&graph); });
   for (Graph* graph : left) free_graph(graph);

@@ -1,5 +1,6 @@
 // Calls that a graph cannot have, and captures of the ranks that do not fit, are errors with a class; and the program goes on.
 #include <string>
+#include <thread>
 
 #include "graphs.hpp"
 
@@ -123,6 +124,42 @@ TEST(GraphRefusals, AskingForAPersistentRequestMakesTheCaptureVoid) {
     if (both[0] != MPI_REQUEST_NULL) MPI_Wait(&both[0], MPI_STATUS_IGNORE);
   }
   EXPECT_EQ(MPI_Request_free(&persistent), MPI_SUCCESS);
+  barrier();
+}
+
+// A thread that ends gives up what it captures: calls are executed again, requests are inactive, and others may capture.
+TEST(Threads, ACaptureEndsWithItsThread) {
+  const Returning errors;
+  MPI_Request persistent;
+  MPI_Recv_init(&value, 1, MPI_INT, rank(), 0, W, &persistent);
+  std::thread([&] {
+    EXPECT_EQ(MPIX_Graph_begin(W, MPI_INFO_NULL), MPI_SUCCESS);
+    EXPECT_EQ(MPI_Start(&persistent), MPI_SUCCESS);
+    EXPECT_EQ(MPI_Send(&other, 1, MPI_INT, right(), 0, W), MPI_SUCCESS);
+  }).join();
+  barrier();
+  EXPECT_EQ(MPI_Start(&persistent), MPI_SUCCESS);
+  MPI_Send(&other, 1, MPI_INT, rank(), 0, W);
+  wait(persistent);
+  MPIX_Graph graph = capture([] { MPI_Barrier(W); });
+  run(graph);
+  EXPECT_EQ(MPIX_Graph_free(&graph), MPI_SUCCESS);
+  EXPECT_EQ(MPI_Request_free(&persistent), MPI_SUCCESS);
+}
+
+TEST(Threads, ACommunicatorThatAnotherThreadCapturesIsNotFreed) {
+  const Returning errors;
+  MPI_Comm comm;
+  MPI_Comm_dup(W, &comm);
+  std::thread([&] {
+    EXPECT_EQ(MPIX_Graph_begin(comm, MPI_INFO_NULL), MPI_SUCCESS);
+    std::thread([&] {
+      MPI_Comm same = comm;
+      EXPECT_EQ(class_of(MPI_Comm_free(&same)), MPI_ERR_COMM);
+      EXPECT_EQ(class_of(MPIX_Graph_begin(comm, MPI_INFO_NULL)), MPI_ERR_ARG);
+    }).join();
+  }).join();
+  EXPECT_EQ(MPI_Comm_free(&comm), MPI_SUCCESS);
   barrier();
 }
 
