@@ -58,6 +58,7 @@ struct Device {
   ptl_size_t copy_limit = 0;
   ptl_size_t eager_limit = 0;
   uint64_t recorded = 0;                // receives that the engine has completed and this thread has heard of
+  std::atomic<uint64_t> ends{0};        // requests that others than the engine have completed, or made pending
   const uint32_t* throttled = nullptr;  // how many ranks have asked this one for less
   bool threaded = false;
   bool completes = false;        // below MPI_THREAD_MULTIPLE: events are being completed
@@ -242,6 +243,31 @@ void complete(const ptl_event_t& event);
 void conclude(Request& request, bool by_any_thread = false);
 // Events were lost or waits were aborted: no request can be trusted any more. Ends the job.
 [[noreturn, gnu::cold]] void give_up(int ptl_error);
+
+// How many requests have ended so far, as far as this thread has heard.
+struct Ends {
+  uint64_t told = device.ends.load(std::memory_order_acquire), recorded = device.recorded;
+  bool operator==(const Ends&) const = default;
+};
+// Asks `done` again only when a request has ended since it was looked at: for waits for many requests, whose states take long to look at.
+// Thread: the one that waits.
+template <class Done>
+class AfterEnds {
+ public:
+  // It was looked at, and not so, after `looked`.
+  AfterEnds(const Ends& looked, Done done) : looked_(looked), done_(std::move(done)) {}
+  bool operator()() const {
+    const Ends now;
+    if (now == looked_ && !is_done_) return false;
+    looked_ = now;
+    return is_done_ = done_();
+  }
+
+ private:
+  mutable Ends looked_;
+  mutable bool is_done_ = false;
+  Done done_;
+};
 
 // Waits for events as PtlxEQTake does, or until done(), and completes what they tell of.
 enum class Taken : uint8_t { none, some, put_off };  // put_off: of some the rest is to be run without the turn

@@ -37,6 +37,7 @@ void tell(Request& request) {
   request.special = true;
   State expected = State::active;  // the engine may complete it meanwhile
   request.state.compare_exchange_strong(expected, State::pending, std::memory_order_acq_rel);
+  device.ends.fetch_add(1, std::memory_order_release);
   if (device.threaded) event_pump.announce();
 }
 

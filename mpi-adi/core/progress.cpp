@@ -97,6 +97,7 @@ void conclude(Request& request, bool by_any_thread) {
   const bool receives = request.receives;
   const State before = mark_done(request, by_any_thread);
   assert(!pool.owns(request) || before == State::active || before == State::detached || before == State::pending);
+  device.ends.fetch_add(1, std::memory_order_release);
   if (before == State::detached) [[unlikely]] {  // nobody to tell about a failure
     if (!is_recorded(request)) pool.release(&request);
     if (!receives) detached_count.fetch_sub(1, std::memory_order_relaxed);

@@ -40,9 +40,46 @@ int bad_request(const char* function, int count, const MPI_Request handles[], in
 
 }  // namespace
 
-int check_requests(const char* function, int count, const MPI_Request handles[]) {
+namespace {
+
+int check_array(const char* function, int count, const MPI_Request handles[]) {
   if (count < 0) return raise(function, nullptr, MPI_ERR_COUNT, "the count is negative (%d)", count);
-  if (count > 0 && handles == nullptr) return raise_null(function, "requests");
+  return count > 0 && handles == nullptr ? raise_null(function, "requests") : MPI_SUCCESS;
+}
+
+bool is_attached_to(const Request& request) { return request.special && request.attached; }
+bool polls(const Request& request) { return is_attached_to(request) && request.attached->polls; }
+
+// The finds of one pass over an array of requests.
+struct Survey {
+  device::Ends before;  // it
+  int first;            // that is active and complete; the count: none
+  bool any_active = false, any_attached = false, any_polls = false;
+};
+
+// Checks them, too.
+int survey(const char* function, int count, const MPI_Request handles[], Survey& found) {
+  if (const int error = check_array(function, count, handles)) return error;
+  found.first = count;
+  for (int i = 0; i < count; ++i) {
+    if (handles[i] == MPI_REQUEST_NULL) continue;
+    const Request* const request = pool.find(handles[i]);
+    if (request == nullptr) return bad_request(function, count, handles, i);
+    const State state = request->state.load(std::memory_order_acquire);
+    if (state == State::inactive) continue;
+    found.any_active = true;
+    if (state >= State::pending && found.first == count) found.first = i;
+    if (!request->special) continue;
+    found.any_attached = found.any_attached || is_attached_to(*request);
+    found.any_polls = found.any_polls || polls(*request);
+  }
+  return MPI_SUCCESS;
+}
+
+}  // namespace
+
+int check_requests(const char* function, int count, const MPI_Request handles[]) {
+  if (const int error = check_array(function, count, handles)) return error;
   for (int i = 0; i < count; ++i)
     if (handles[i] != MPI_REQUEST_NULL && pool.find(handles[i]) == nullptr) return bad_request(function, count, handles, i);
   return MPI_SUCCESS;
@@ -99,10 +136,6 @@ int finish_special(const char* function, MPI_Request& handle, Request* request, 
 }
 
 namespace {
-
-bool is_attached_to(const Request& request) { return request.special && request.attached; }
-
-bool polls(const Request& request) { return is_attached_to(request) && request.attached->polls; }
 
 // Waits for requests of which some have more to them than an event; as long as nothing happens, looks whether they fit those of others, and
 // tells of them. Where some poll, it ends when these have work, too.
@@ -163,12 +196,6 @@ int finish_all(const char* function, int count, MPI_Request handles[], MPI_Statu
   return outcome;
 }
 
-bool any_active(int count, const MPI_Request handles[]) {
-  for (int i = 0; i < count; ++i)
-    if (is_active(handles[i])) return true;
-  return false;
-}
-
 }  // namespace
 
 bool ask_polled(int count, const MPI_Request handles[]) {
@@ -196,45 +223,44 @@ void wait_polling_all(int count, const MPI_Request handles[]) {
 
 // The first active one that is complete; count: there is none.
 int first_done(int count, const MPI_Request handles[], int from = 0) {
-  while (from < count && !(is_active(handles[from]) && pool.find(handles[from])->ready())) ++from;
+  for (; from < count; ++from) {
+    if (handles[from] == MPI_REQUEST_NULL) continue;
+    const State state = pool.checked(handles[from])->state.load(std::memory_order_acquire);
+    if (state >= State::pending && state != State::inactive) break;
+  }
   return from;
 }
 
-// Until one of them is complete, of which at least one is active. Sets `first`.
-void wait_for_one(int count, const MPI_Request handles[], int& first) {
-  const auto done = [&] { return (first = first_done(count, handles)) < count; };
-  bool any = false, any_polls = false;
-  for (int i = 0; i < count; ++i) {
-    if (!is_active(handles[i]) || !is_attached_to(*pool.checked(handles[i]))) continue;
-    any = true;
-    any_polls = any_polls || polls(*pool.checked(handles[i]));
-  }
+// Until one of them is complete, of which at least one is active: found.first.
+void wait_for_one(int count, const MPI_Request handles[], Survey& found) {
+  if (found.first < count) return;
+  const device::AfterEnds done(found.before, [&] { return (found.first = first_done(count, handles)) < count; });
   const auto tell = [&] {
     device::long_waits::Wait wait;
     for (int i = 0; i < count; ++i)
       if (is_active(handles[i])) wait.or_else(device::long_waits::of_request(*pool.checked(handles[i])));
     device::long_waits::tell(wait, true);
   };
-  if (!any)
+  if (!found.any_attached)
     return device::wait_until(
         done, [] {}, tell);
-  if (!any_polls) return wait_for_several(count, handles, false, done);
+  if (!found.any_polls) return wait_for_several(count, handles, false, done);
   for (; !done(); ask_polled(count, handles)) wait_for_several(count, handles, true, done);
 }
 
-// All of them that are complete now.
-int finish_some(const char* function, int count, MPI_Request handles[], int* done, int indices[], MPI_Status statuses[]) {
+// All of them that are complete now, of which `first` is the first one.
+int finish_some(const char* function, int count, MPI_Request handles[], int first, int* done, int indices[], MPI_Status statuses[]) {
   int outcome = MPI_SUCCESS;
   *done = 0;
-  for (int i = first_done(count, handles); i < count; i = first_done(count, handles, i + 1)) {
+  for (int i = first; i < count; i = first_done(count, handles, i + 1)) {
     finish_one_of(function, handles[i], at(statuses, *done), outcome);
     indices[(*done)++] = i;
   }
   return outcome;
 }
 
-int check_some(const char* function, int count, const MPI_Request handles[], const int* done, const int indices[]) {
-  if (int error = check_requests(function, count, handles)) return error;
+int check_some(const char* function, int count, const MPI_Request handles[], const int* done, const int indices[], Survey& found) {
+  if (int error = survey(function, count, handles, found)) return error;
   if (done == nullptr || (indices == nullptr && count > 0)) return raise_null(function, done ? "indices" : "number");
   return MPI_SUCCESS;
 }
@@ -315,29 +341,34 @@ MPI_WEAK_NAME(Testall)
 
 extern "C" int PMPI_Waitany(int count, MPI_Request array_of_requests[], int* indx, MPI_Status* status) try {
   static constexpr char kName[] = "MPI_Waitany";
-  if (int error = check_requests(kName, count, array_of_requests)) return error;
+  Survey found;
+  if (int error = survey(kName, count, array_of_requests, found)) return error;
   if (indx == nullptr) return raise_null(kName, "index");
-  if (!any_active(count, array_of_requests)) {
+  if (!found.any_active) {
     *indx = MPI_UNDEFINED;
     set_empty_status(status);
     return MPI_SUCCESS;
   }
-  wait_for_one(count, array_of_requests, *indx);
+  wait_for_one(count, array_of_requests, found);
+  *indx = found.first;
   return finish(kName, array_of_requests[*indx], pool.find(array_of_requests[*indx]), status);
 }
 MPI_WEAK_NAME(Waitany)
 
 extern "C" int PMPI_Testany(int count, MPI_Request array_of_requests[], int* indx, int* flag, MPI_Status* status) try {
   static constexpr char kName[] = "MPI_Testany";
-  if (int error = check_requests(kName, count, array_of_requests)) return error;
+  Survey found;
+  if (int error = survey(kName, count, array_of_requests, found)) return error;
   if (indx == nullptr || flag == nullptr) return raise_null(kName, indx ? "flag" : "index");
-  *flag = !any_active(count, array_of_requests);
+  *flag = !found.any_active;
   if (*flag) {
     *indx = MPI_UNDEFINED;
     set_empty_status(status);
     return MPI_SUCCESS;
   }
-  *flag = device::poll_until([&] { return (*indx = first_done(count, array_of_requests)) < count; });
+  *indx = found.first;
+  *flag = *indx < count ||
+          device::poll_until(device::AfterEnds(found.before, [&] { return (*indx = first_done(count, array_of_requests)) < count; }));
   if (!*flag && ask_polled(count, array_of_requests)) *flag = (*indx = first_done(count, array_of_requests)) < count;
   if (*flag) return finish(kName, array_of_requests[*indx], pool.find(array_of_requests[*indx]), status);
   *indx = MPI_UNDEFINED;
@@ -348,27 +379,29 @@ MPI_WEAK_NAME(Testany)
 extern "C" int PMPI_Waitsome(int incount, MPI_Request array_of_requests[], int* outcount, int array_of_indices[],
                              MPI_Status array_of_statuses[]) try {
   static constexpr char kName[] = "MPI_Waitsome";
-  if (int error = check_some(kName, incount, array_of_requests, outcount, array_of_indices)) return error;
-  if (!any_active(incount, array_of_requests)) {
+  Survey found;
+  if (int error = check_some(kName, incount, array_of_requests, outcount, array_of_indices, found)) return error;
+  if (!found.any_active) {
     *outcount = MPI_UNDEFINED;
     return MPI_SUCCESS;
   }
-  int first;
-  wait_for_one(incount, array_of_requests, first);
-  return finish_some(kName, incount, array_of_requests, outcount, array_of_indices, array_of_statuses);
+  wait_for_one(incount, array_of_requests, found);
+  return finish_some(kName, incount, array_of_requests, found.first, outcount, array_of_indices, array_of_statuses);
 }
 MPI_WEAK_NAME(Waitsome)
 
 extern "C" int PMPI_Testsome(int incount, MPI_Request array_of_requests[], int* outcount, int array_of_indices[],
                              MPI_Status array_of_statuses[]) try {
   static constexpr char kName[] = "MPI_Testsome";
-  if (int error = check_some(kName, incount, array_of_requests, outcount, array_of_indices)) return error;
-  if (!any_active(incount, array_of_requests)) {
+  Survey found;
+  if (int error = check_some(kName, incount, array_of_requests, outcount, array_of_indices, found)) return error;
+  if (!found.any_active) {
     *outcount = MPI_UNDEFINED;
     return MPI_SUCCESS;
   }
   device::poll_until([] { return false; });  // all that has happened by now
   ask_polled(incount, array_of_requests);
-  return finish_some(kName, incount, array_of_requests, outcount, array_of_indices, array_of_statuses);
+  return finish_some(kName, incount, array_of_requests, first_done(incount, array_of_requests), outcount, array_of_indices,
+                     array_of_statuses);
 }
 MPI_WEAK_NAME(Testsome)
