@@ -148,6 +148,10 @@ int MPIX_Put_notify(const void *origin_addr, int origin_count, MPI_Datatype orig
                     int target_count, MPI_Datatype target_datatype, MPI_Win win, int idx);
 int MPIX_Get_notify(void *origin_addr, int origin_count, MPI_Datatype origin_datatype, int target_rank, MPI_Aint target_disp,
                     int target_count, MPI_Datatype target_datatype, MPI_Win win, int idx);
+int MPIX_Put_notify_c(const void *origin_addr, MPI_Count origin_count, MPI_Datatype origin_datatype, int target_rank, MPI_Aint target_disp,
+                      MPI_Count target_count, MPI_Datatype target_datatype, MPI_Win win, int idx);
+int MPIX_Get_notify_c(void *origin_addr, MPI_Count origin_count, MPI_Datatype origin_datatype, int target_rank, MPI_Aint target_disp,
+                      MPI_Count target_count, MPI_Datatype target_datatype, MPI_Win win, int idx);
 /* The number of this rank's notification `idx`, by now, and setting it: what comes in during the call counts on top. Local. */
 int MPIX_Win_get_notify(MPI_Win win, int idx, MPI_Count *value);
 int MPIX_Win_set_notify(MPI_Win win, int idx, MPI_Count value);
@@ -162,6 +166,10 @@ int PMPIX_Put_notify(const void *origin_addr, int origin_count, MPI_Datatype ori
                      int target_count, MPI_Datatype target_datatype, MPI_Win win, int idx);
 int PMPIX_Get_notify(void *origin_addr, int origin_count, MPI_Datatype origin_datatype, int target_rank, MPI_Aint target_disp,
                      int target_count, MPI_Datatype target_datatype, MPI_Win win, int idx);
+int PMPIX_Put_notify_c(const void *origin_addr, MPI_Count origin_count, MPI_Datatype origin_datatype, int target_rank, MPI_Aint target_disp,
+                       MPI_Count target_count, MPI_Datatype target_datatype, MPI_Win win, int idx);
+int PMPIX_Get_notify_c(void *origin_addr, MPI_Count origin_count, MPI_Datatype origin_datatype, int target_rank, MPI_Aint target_disp,
+                       MPI_Count target_count, MPI_Datatype target_datatype, MPI_Win win, int idx);
 int PMPIX_Win_get_notify(MPI_Win win, int idx, MPI_Count *value);
 int PMPIX_Win_set_notify(MPI_Win win, int idx, MPI_Count value);
 int PMPIX_Win_wait_notify(MPI_Win win, int idx, MPI_Count value);

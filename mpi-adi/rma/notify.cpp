@@ -265,19 +265,18 @@ extern "C" int PMPIX_Win_free_notify(MPI_Win win) try {
 }
 MPIX_WEAK_NAME(Win_free_notify)
 
-extern "C" int PMPIX_Put_notify(const void* origin_addr, int origin_count, MPI_Datatype origin_datatype, int target_rank,
-                                MPI_Aint target_disp, int target_count, MPI_Datatype target_datatype, MPI_Win win, int idx) try {
-  return access_notified<true>("MPIX_Put_notify", {origin_addr, origin_count, origin_datatype}, target_rank, target_disp,
-                               {nullptr, target_count, target_datatype}, win, idx);
-}
-MPIX_WEAK_NAME(Put_notify)
+#define NOTIFIED_ACCESS(name, puts, address, count)                                                                               \
+  extern "C" int PMPIX_##name(address origin_addr, count origin_count, MPI_Datatype origin_datatype, int target_rank,             \
+                              MPI_Aint target_disp, count target_count, MPI_Datatype target_datatype, MPI_Win win, int idx) try { \
+    return access_notified<puts>("MPIX_" #name, {origin_addr, origin_count, origin_datatype}, target_rank, target_disp,           \
+                                 {nullptr, target_count, target_datatype}, win, idx);                                             \
+  }                                                                                                                               \
+  MPIX_WEAK_NAME(name)
 
-extern "C" int PMPIX_Get_notify(void* origin_addr, int origin_count, MPI_Datatype origin_datatype, int target_rank, MPI_Aint target_disp,
-                                int target_count, MPI_Datatype target_datatype, MPI_Win win, int idx) try {
-  return access_notified<false>("MPIX_Get_notify", {origin_addr, origin_count, origin_datatype}, target_rank, target_disp,
-                                {nullptr, target_count, target_datatype}, win, idx);
-}
-MPIX_WEAK_NAME(Get_notify)
+NOTIFIED_ACCESS(Put_notify, true, const void*, int)
+NOTIFIED_ACCESS(Put_notify_c, true, const void*, MPI_Count)
+NOTIFIED_ACCESS(Get_notify, false, void*, int)
+NOTIFIED_ACCESS(Get_notify_c, false, void*, MPI_Count)
 
 extern "C" int PMPIX_Win_get_notify(MPI_Win win, int idx, MPI_Count* value) try {
   static constexpr char kName[] = "MPIX_Win_get_notify";

@@ -20,7 +20,7 @@ def has_binding(name):
 
 # Functions of mpi-ext.h that have one, and constants that go with them: name, type, value.
 def is_extension_bound(name):
-    return name.startswith("Graph_") and has_binding(name)
+    return name.removesuffix("_c").endswith("_notify") or name.startswith("Graph_") and has_binding(name)
 
 
 EXTENSION_CONSTANTS = [("MPIX_GRAPH_NULL", "MPIX_Graph", 0)]
@@ -69,10 +69,10 @@ ADDRESS_ONLY = {"Get_address", "Free_mem", "Win_detach", "Fetch_and_op", "Compar
 WHOLE_ONLY = {"Win_create", "Win_attach", "Buffer_attach", "Comm_attach_buffer", "Session_attach_buffer", "Psend_init", "Precv_init"}
 TYPED = {"Send", "Ssend", "Bsend", "Rsend", "Isend", "Issend", "Ibsend", "Irsend", "Recv", "Irecv", "Sendrecv", "Isendrecv", "Mrecv",
          "Imrecv", "Send_init", "Ssend_init", "Bsend_init", "Rsend_init", "Recv_init", "Put", "Get", "Accumulate", "Get_accumulate",
-         "Rput", "Rget", "Raccumulate", "Rget_accumulate", "Bcast", "Ibcast", "Bcast_init"}
+         "Rput", "Rget", "Raccumulate", "Rget_accumulate", "Put_notify", "Get_notify", "Bcast", "Ibcast", "Bcast_init"}
 
 # Nothing may be copied for these: the buffer is in use when the call has returned, and no request says until when.
-STAYS_IN_USE = {"Put", "Get", "Accumulate", "Get_accumulate"}
+STAYS_IN_USE = {"Put", "Get", "Accumulate", "Get_accumulate", "Put_notify", "Get_notify"}
 
 
 def treatment(base):

@@ -7,6 +7,7 @@ program f08_test
   use objects
   use callbacks
   use graphs
+  use notify
   implicit none
   integer :: provided
   call MPI_Init_thread(MPI_THREAD_MULTIPLE, provided)
@@ -17,6 +18,7 @@ program f08_test
   call test_objects
   call test_callbacks
   call test_graphs
+  call test_notify
   call MPI_Finalize()
   if (failures /= 0) stop 1
 end program

@@ -34,6 +34,7 @@ program module_mpi_test
   call objects
   call memory
   call graphs
+  call notified
   counted = 0
   call MPI_Barrier(MPI_COMM_WORLD, ierror)
   call check(counted == 1 .and. ierror == MPI_SUCCESS, 'a profiling tool')
@@ -57,6 +58,26 @@ contains
     call check(flag .and. word == mod(rank + ranks - 1, ranks), 'a run of a graph')
     call MPIX_Graph_free(graph, ierror)
     call check(graph == MPIX_GRAPH_NULL, 'MPIX_Graph_free')
+  end subroutine
+
+  subroutine notified
+    integer :: win
+    integer, asynchronous :: room(2), value
+    integer(MPI_COUNT_KIND) :: seen
+    integer(MPI_ADDRESS_KIND) :: place = 1
+    room = 0
+    value = rank + 7
+    call MPI_Win_create(room, 8_MPI_ADDRESS_KIND, 4, MPI_INFO_NULL, MPI_COMM_WORLD, win, ierror)
+    call MPIX_Win_create_notify(win, 1, ierror)
+    call MPI_Win_lock_all(0, win, ierror)
+    call MPIX_Put_notify(value, 1, MPI_INTEGER, mod(rank + 1, ranks), place, 1, MPI_INTEGER, win, 0, ierror)
+    call check(ierror == MPI_SUCCESS, 'MPIX_Put_notify')
+    call MPIX_Win_wait_notify(win, 0, 1_MPI_COUNT_KIND, ierror)
+    call MPIX_Win_get_notify(win, 0, seen, ierror)
+    call check(seen == 1 .and. room(2) == mod(rank + ranks - 1, ranks) + 7, 'a notified put')
+    call MPI_Win_unlock_all(win, ierror)
+    call MPIX_Win_free_notify(win, ierror)
+    call MPI_Win_free(win, ierror)
   end subroutine
 
   subroutine messages

@@ -193,6 +193,38 @@ TEST(Notify, GetsNotifyWhenTheirDataHaveBeenRead) {
     }
 }
 
+// Counts that an int does not hold; those that go beyond the window are errors, and notify nobody.
+TEST(Notify, TakeLargeCounts) {
+  constexpr MPI_Count kMany = (MPI_Count{1} << 31) + 1000;
+  const Area area(Kind::allocated, 64, 2);
+  MPI_Datatype nothing;
+  MPI_Type_contiguous(0, MPI_BYTE, &nothing);
+  MPI_Type_commit(&nothing);
+  const Bytes mine = message(rank(), 1, 16);
+  Bytes got(16);
+  EXPECT_EQ(MPIX_Put_notify_c(mine.data(), kMany, nothing, right(), area.place(right(), 0), kMany, nothing, area.win, 0), MPI_SUCCESS);
+  EXPECT_EQ(MPIX_Put_notify_c(mine.data(), 16, MPI_BYTE, right(), area.place(right(), 0), 16, MPI_BYTE, area.win, 0), MPI_SUCCESS);
+  EXPECT_EQ(area.wait(0, 2), MPI_SUCCESS);
+  EXPECT_EQ(area.seen(0, 16), message(left(), 1, 16));
+  barrier();
+  EXPECT_EQ(MPIX_Get_notify_c(got.data(), 16, MPI_BYTE, right(), area.place(right(), 0), 16, MPI_BYTE, area.win, 1), MPI_SUCCESS);
+  MPI_Win_flush_all(area.win);
+  EXPECT_EQ(got, mine);
+  EXPECT_EQ(area.wait(1, 1), MPI_SUCCESS);
+  {
+    const ReturnErrors guard;
+    MPI_Win_set_errhandler(area.win, MPI_ERRORS_RETURN);
+    EXPECT_NE(MPIX_Put_notify_c(mine.data(), kMany, MPI_BYTE, right(), area.place(right(), 0), kMany, MPI_BYTE, area.win, 0), MPI_SUCCESS);
+    EXPECT_NE(MPIX_Get_notify_c(got.data(), kMany, MPI_BYTE, right(), area.place(right(), 0), kMany, MPI_BYTE, area.win, 0), MPI_SUCCESS);
+    EXPECT_EQ(class_of(MPIX_Put_notify_c(mine.data(), -1, MPI_BYTE, right(), area.place(right(), 0), 1, MPI_BYTE, area.win, 0)),
+              MPI_ERR_COUNT);
+  }
+  barrier();
+  EXPECT_EQ(area.value(0), 2);
+  barrier();
+  MPI_Type_free(&nothing);
+}
+
 TEST(Notify, ANumberCanBeSetAndCountsOn) {
   for (const Kind kind : kinds()) {
     Area area(kind, 8, 3);
