@@ -27,6 +27,8 @@ struct goal_schedule {
   goal_run run;
   std::optional<uint16_t> context;                                                         // given by the program, or when it was compiled
   uint8_t epoch = 0;                                                                       // of the first execution
+  bool counts_on = false;                                                                  // from what a program's copies have run
+  bool meets = false;                                                                      // no rank runs far ahead of another
   uint32_t tag = 0;                                                                        // is added to the tags of all messages
   bool closed = false;                                                                     // compiled, or an attempt failed
   bool broken = false;                                                                     // only to be freed

@@ -23,6 +23,8 @@ namespace {
 
 using namespace portunus::goal;
 
+constexpr uint64_t kMostAhead = uint64_t{256} << 20;  // of all ranks of a job together
+
 std::atomic<uint64_t> compilations{0};
 thread_local std::string explanation;
 thread_local const char* fixed_explanation = nullptr;  // in place of it, where there was no memory
@@ -92,6 +94,9 @@ Plan plan_of(goal_schedule& s) {
   });
 }
 
+constexpr const char* kFewObjects =
+    "the network interface has not enough counters or descriptors left for this schedule; free others or divide it";
+
 int load(goal_schedule& s, uint16_t context) {
   Library& library = Library::instance();
   if (!s.compiled) {
@@ -100,11 +105,12 @@ int load(goal_schedule& s, uint16_t context) {
   }
   s.instance.emplace(library.port(), s.compiled, s.arguments, context, s.epoch, s.tag);
   if (context < Library::kCounted) s.instance->program().check_order();
+  const auto ranks = static_cast<uint64_t>(std::max(library.reach(), 4));
+  if (!s.meets) s.instance->program().bound_ahead(kMostAhead / ranks, s.epoch, s.counts_on);
   const int code = s.instance->load();
   if (code == PTL_OK) return GOAL_SUCCESS;
   s.instance.reset();
-  return fail(code == PTL_NO_SPACE ? GOAL_ERR_NO_SPACE : GOAL_ERR_NETWORK,
-              "the network interface has not enough counters or descriptors left for this schedule; free others or divide it");
+  return fail(code == PTL_NO_SPACE ? GOAL_ERR_NO_SPACE : GOAL_ERR_NETWORK, kFewObjects);
 }
 
 // After a step of the execution that ended it.
@@ -357,6 +363,7 @@ int GOAL_Epoch(GOAL_Schedule schedule, unsigned epoch) try {
   if (!schedule) return fail(GOAL_ERR_ARG, "the schedule is NULL");
   if (schedule->closed) return fail(GOAL_ERR_STATE, "the schedule is compiled already; set its epoch before");
   schedule->epoch = static_cast<uint8_t>(epoch % 256);
+  schedule->counts_on = true;
   return GOAL_SUCCESS;
 }
 GOAL_BARRIER
@@ -432,6 +439,7 @@ int GOAL_Run(GOAL_Schedule schedule, GOAL_Request* request) try {
   const int code = schedule->instance->program().start();
   if (code != PTL_OK) {
     if (code == PTL_FAIL) return failed(*schedule);
+    if (code == PTL_NO_SPACE) return fail(GOAL_ERR_NO_SPACE, kFewObjects);
     schedule->broken = true;
     return fail(GOAL_ERR_NETWORK, "the network interface is closed");
   }

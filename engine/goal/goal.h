@@ -18,7 +18,12 @@
  *     GOAL_Run(s, &r);   ...compute...   GOAL_Wait(&r);
  *
  * Matching: the n-th send of a process to a peer with a tag meets that peer's n-th receive from it with that tag, in
- * the order of the calls within the schedule. No process may run more than 255 epochs ahead of one that it sends to.
+ * the order of the calls within the schedule.
+ *
+ * Running ahead: a process may run a schedule again before those that it sends to have run it. What its messages occupy there has a bound:
+ * 256 MiB for all ranks of the job together, of 4 or fewer 64 MiB each, and 128 messages, or two runs of more, in any case; and no
+ * process gets 256 runs ahead. A run that would be farther ahead begins when the receiver has ended others: GOAL_Run returns as ever, and
+ * GOAL_Wait waits. So let no process wait for something else of a receiver before that has run what was sent to it.
  *
  * Operations whose memory overlaps need an edge between them, as in any program; those without one may run at once.
  * All functions return GOAL_SUCCESS or an error below; GOAL_Explain has the sentence. One thread at a time per
@@ -204,7 +209,8 @@ int GOAL_Load(const void *block, size_t bytes, GOAL_Schedule *schedule);
 int GOAL_Clone(GOAL_Schedule compiled, GOAL_Schedule *copy);
 
 /* Starts an execution and returns. One at a time per schedule (GOAL_ERR_STATE). Costs one increment of a counter, whatever
- * the size of the schedule. GOAL_ERR_FAILED: a rank that it depends on has failed; nothing was started. */
+ * the size of the schedule. GOAL_ERR_FAILED: a rank that it depends on has failed; nothing was started. GOAL_ERR_NO_SPACE: nothing was
+ * started, for want of a counter or memory for the bound of what runs ahead. */
 int GOAL_Run(GOAL_Schedule schedule, GOAL_Request *request);
 /* *done is 1 when the execution has finished; then *request is set to GOAL_REQUEST_NULL. GOAL_ERR_FAILED: a message or a
  * computation failed, here or on a rank whose messages this one depends on, or such a rank has ended; then the schedule

@@ -38,6 +38,9 @@ int Port::open(ptl_handle_ni_t ni, ptl_pt_index_t index) {
   ptl_me_t keeper = client::entry_of(nullptr, 0, PTL_ME_OP_PUT, kFailureNotice);
   keeper.ignore_bits = kAllButClass;
   code = PtlMEAppend(ni_, index_, &keeper, PTL_OVERFLOW_LIST, nullptr, &notice_keeper_);
+  keeper = client::entry_of(nullptr, 0, PTL_ME_OP_PUT | PTL_ME_UNEXPECTED_HDR_DISABLE | client::kQuiet, kRunsEnded);
+  keeper.ignore_bits = kAllButClass;
+  if (code == PTL_OK) code = sink_.append(ni_, index_, keeper, PTL_OVERFLOW_LIST);
   if (code == PTL_OK) code = copied_.bind_all(ni_, PTL_MD_VOLATILE);
   if (code == PTL_OK) code = keeper_.append(ni_, index_, client::entry_for_all(PTL_ME_OP_PUT | PTLX_ME_HOLD), PTL_OVERFLOW_LIST);
   if (code != PTL_OK) close();
@@ -47,6 +50,7 @@ int Port::open(ptl_handle_ni_t ni, ptl_pt_index_t index) {
 void Port::close() {
   if (ni_ == PTL_INVALID_HANDLE) return;
   keeper_.close();
+  sink_.close();
   copied_.close();
   if (notice_keeper_ != PTL_INVALID_HANDLE) {
     ptl_me_t all = client::entry_of(nullptr, 0, PTL_ME_OP_PUT, kFailureNotice);
@@ -95,6 +99,8 @@ int LoadedProgram::load() {
   if (const uint32_t end = program_.increments[kFinish]; end > 0)
     if (const int code = PtlxTriggeredNotify(port_.ni(), &epochs_ended_, -1, 0, counters_[kFinish], end); code != PTL_OK) return code;
   if (const int code = watch_failures(); code != PTL_OK) return code;
+  if (ahead_)
+    if (const int code = ahead_->load(place()); code != PTL_OK) return code;
   return checks_order_ ? expect_announcements() : static_cast<int>(PTL_OK);
 }
 
@@ -327,12 +333,20 @@ bool LoadedProgram::failed() const { return withdrawn_ || seen(failures_) != 0; 
 int LoadedProgram::start() {
   if (failed()) return PTL_FAIL;
   assert(!running_ && counters_.size() == program_.increments.size());
+  ptl_handle_ct_t behind = PTL_CT_NONE;
+  ptl_size_t threshold = 0;
+  if (ahead_ && epoch_ >= ahead_->next()) [[unlikely]]
+    if (const int code = ahead_->begin(place(), epoch_, behind, threshold); code != PTL_OK) return code;
   if (checks_order_ && epoch_ == 0)
     if (const int code = announce(); code != PTL_OK) return code;
   running_ = true;
   if (trace_) trace_->begin();
+  if (behind != PTL_CT_NONE) [[unlikely]]
+    return PtlTriggeredCTInc(counters_[kStart], {1, 0}, behind, threshold);
   return PtlxCTIncSoon(counters_[kStart], {1, 0});
 }
+
+RunAhead::Place LoadedProgram::place() const { return {port_.notices(), port_.ni(), port_.index(), program_, counters_[kFinish], teller_}; }
 
 int LoadedProgram::wait() {
   ptl_ct_event_t value;
@@ -388,6 +402,7 @@ bool LoadedProgram::in_use(int how) const {
 void LoadedProgram::withdraw() {
   if (withdrawn_) return;
   withdrawn_ = true;
+  if (ahead_) ahead_->cancel();
   for (const ptl_handle_ct_t counter : counters_) PtlCTCancelTriggered(counter);
   for (const ptl_handle_me_t entry : entries_) client::take_out(entry);
   const auto limit = std::chrono::steady_clock::now() + kPatience;
@@ -403,6 +418,7 @@ void LoadedProgram::withdraw() {
 // Counters go first: with them go the operations that wait, appends included.
 void LoadedProgram::unload() {
   cancel();
+  ahead_.reset();
   for (const ptl_handle_ct_t counter : counters_) PtlCTFree(counter);
   if (errors_ != PTL_INVALID_HANDLE) PtlCTFree(errors_);
   if (told_ != PTL_INVALID_HANDLE) PtlCTFree(told_);

@@ -4,7 +4,7 @@
 // hands. The program stays there (extension E5): thresholds and the epoch in the match bits grow with each round, so an
 // epoch costs one increment, whatever the size of the schedule, and counters are never reset. Two ranks may be one epoch
 // or more apart: messages for entries that are not appended yet are kept by the port and told apart by the epoch in their
-// match bits. It is kept modulo 256, so no rank may run more than 255 epochs ahead of one that it sends to.
+// match bits. It is kept modulo 256: no rank gets more than 255 epochs ahead of one that it sends to (run_ahead.hpp).
 //
 // Failure (E6): a counter that counts one releases nothing. It is told to one counter, `errors_`, from which
 //   - kFinish learns it, so that whoever waits is woken, and no later epoch starts;
@@ -21,12 +21,14 @@
 #include <chrono>
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <span>
 #include <unordered_map>
 #include <vector>
 
 #include "engine/client/objects.hpp"
 #include "engine/goal/order_check.hpp"
+#include "engine/goal/run_ahead.hpp"
 #include "engine/goal/schedules/compile.hpp"
 #include "engine/goal/schedules/plan.hpp"
 #include "engine/goal/trace.hpp"
@@ -54,6 +56,8 @@ class Port {
   [[nodiscard]] Announcement& unexpected() const { return unexpected_; }
   // Tells so many ranks of it: their schedules fail, too.
   void tell_of_unexpected(uint32_t ranks) const;
+  // Notices of runs that others have ended.
+  [[nodiscard]] SharedCounts& notices() const { return notices_; }
 
  private:
   ptl_handle_ni_t ni_ = PTL_INVALID_HANDLE;
@@ -62,6 +66,8 @@ class Port {
   client::Descriptor copied_;
   mutable Announcement unexpected_;
   ptl_handle_me_t notice_keeper_ = PTL_INVALID_HANDLE;  // of what tells of failures
+  client::MatchEntry sink_;                             // of notices of runs that nobody waits for
+  mutable SharedCounts notices_;
 };
 
 // The operands of a vertex. Sends and receives use `memory` alone; local work all of it. Memory in pieces is an array of
@@ -88,6 +94,9 @@ class LoadedProgram {
 
   // Lets the first run tell receivers what it sends, and compare what others tell (order_check.hpp). Before load().
   void check_order() { checks_order_ = true; }
+  // Lets no run begin before its messages occupy at most so much at each rank that they go to (run_ahead.hpp), which must do the same.
+  // `first`, `counts_on`: as RunAhead has them. Before load().
+  void bound_ahead(uint64_t most, uint8_t first, bool counts_on) { ahead_.emplace(most, first, counts_on); }
   // Its messages from or to (Action::append, Action::put) another rank.
   [[nodiscard]] Channel channel(Action action, uint32_t peer) const;
   // Claims everything that running takes. Returns PTL_OK or the code of what failed; then the object can only go.
@@ -130,6 +139,7 @@ class LoadedProgram {
   [[nodiscard]] std::vector<Channel> channels_of(Action action) const;
   int expect_announcements();
   int announce();
+  [[nodiscard]] RunAhead::Place place() const;
   [[nodiscard]] std::vector<uint32_t> peers() const;
   [[nodiscard]] bool failed() const;
   [[nodiscard]] bool in_use(int how) const;  // bits of PtlxCTBusy
@@ -153,6 +163,7 @@ class LoadedProgram {
   bool running_ = false;
   bool withdrawn_ = false;
   bool checks_order_ = false;
+  std::optional<RunAhead> ahead_;
   // The engine counts these up (E4), so that looking costs a load. Apart from what start and wait write.
   alignas(64) uint64_t epochs_ended_ = 0;
   uint64_t failures_ = 0;

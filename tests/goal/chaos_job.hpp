@@ -32,8 +32,10 @@ class ChaosJobOf {
   };
 
   // Messages of more than `eager` bytes wait for their receive.
-  ChaosJobOf(const RandomJob& job, std::vector<Program> programs, uint64_t seed, size_t eager, uint32_t epochs, Trace* trace = nullptr)
+  ChaosJobOf(const RandomJob& job, std::vector<Program> programs, uint64_t seed, size_t eager, uint32_t epochs, Trace* trace = nullptr,
+             uint64_t most_ahead = 0)
       : trace_(trace),
+        most_ahead_(most_ahead),
         hub_(static_cast<uint32_t>(programs.size()), seed, eager),
         epochs_(epochs),
         eagerness_(1 + hub_.draw(20)),
@@ -118,6 +120,7 @@ class ChaosJobOf {
       rank.program = std::make_unique<Loaded>(0, 1, std::move(program), std::move(bindings), kMaxAtomic);
     } else {
       rank.program = std::make_unique<Loaded>(rank.port, std::move(program), std::move(bindings), trace_);
+      if (most_ahead_ > 0) rank.program->bound_ahead(most_ahead_, 0, false);
     }
     EXPECT_EQ(rank.program->load(), PTL_OK);
   }
@@ -152,6 +155,7 @@ class ChaosJobOf {
   }
 
   Trace* trace_;
+  uint64_t most_ahead_;  // bytes; 0: without a bound
   test::ChaosHub hub_;
   uint32_t epochs_;
   uint32_t eagerness_;  // of 20 steps, how many are the programs'

@@ -122,6 +122,82 @@ TEST_F(Resident, LongMessagesEndInACircleTooIfTheirSendsAreBuffered) {
   EXPECT_GT(circles, test::runs(300));
 }
 
+// Whatever sends to whom, in whatever order all happens.
+TEST_F(Resident, RunsThatMayNotBeFarAheadOfOthersEndAllTheSame) {
+  constexpr uint32_t kMany = 200;
+  for (uint64_t seed = 1; seed <= test::runs(60); ++seed) {
+    RandomJob job = RandomPrograms(seed).job(seed % 2 ? kShort : kLong);
+    job.buffer(kEager);
+    ChaosJob chaos(job, programs(job), seed, kEager, kMany, nullptr, 1);
+    ASSERT_TRUE(chaos.run()) << "seed " << seed;
+    ASSERT_FALSE(any_wrong(chaos)) << "seed " << seed;
+    expect_counters_full(chaos, seed);
+  }
+}
+
+// Runs of a sender end without its receiver, up to a bound; each that the receiver ends lets others begin. Copies under one context, which
+// take turns and live for two runs, are bounded as one schedule is.
+TEST_F(Resident, ARunThatWouldBeTooFarAheadOfItsReceiverBeginsWhenThatHasEndedOthers) {
+  constexpr uint64_t kMost = 64 << 10, kSize = 64, kOccupied = kSize + 384, kRuns = 600;
+  rig_portals.meanwhile = [] { return 0; };
+  for (const uint32_t messages : {1u, 5u, 12u, 63u, 64u, 500u})
+    for (const bool copies : {false, true}) {
+      test::Rig rig(2);
+      std::array<Port, 2> ports;
+      std::array<std::vector<std::byte>, 2> memory;
+      std::array<std::array<std::unique_ptr<LoadedProgram>, 2>, 2> programs;
+      std::array<uint64_t, 2> ended{};
+      const auto made = [&](uint32_t r, uint64_t run) {
+        Schedule s;
+        for (uint32_t i = 0; i < messages; ++i) r == 0 ? s.send(kSize, 1) : s.recv(kSize, 0);
+        s.finish();
+        memory[r].resize(kSize);
+        Program program = in_context(compile(s, {.rank = r, .context = 0, .wildcards = {}, .touches = {}}), 7, static_cast<uint8_t>(run));
+        Binding binding;
+        binding.memory = memory[r].data();
+        auto loaded = std::make_unique<LoadedProgram>(ports[r], std::move(program), std::vector<Binding>(s.size(), binding));
+        loaded->bound_ahead(kMost, static_cast<uint8_t>(run), copies);
+        EXPECT_EQ(loaded->load(), PTL_OK);
+        return loaded;
+      };
+      // Begins the next run of a rank unless one is under way. Has one ended?
+      const auto runs_on = [&](uint32_t r) {
+        rig_portals.current = &rig[r];
+        auto& program = programs[r][copies ? ended[r] % 2 : 0];
+        if (!program || (copies && !program->running())) program = made(r, ended[r]);
+        const int code = program->running() ? static_cast<int>(PTL_OK) : program->start();
+        EXPECT_EQ(code, PTL_OK);
+        rig.settle();
+        rig_portals.current = &rig[r];
+        bool over = false;
+        EXPECT_EQ(program->test(over), PTL_OK);
+        ended[r] += over;
+        return over;
+      };
+      for (uint32_t r = 0; r < 2; ++r) {
+        rig_portals.current = &rig[r];
+        ASSERT_EQ(ports[r].open(0, 0), PTL_OK);
+      }
+      uint64_t most = 0;
+      while (ended[1] < kRuns) {
+        while (ended[0] < kRuns && runs_on(0)) most = std::max(most, ended[0] - ended[1]);
+        ASSERT_LT(ended[1], ended[0]) << messages << " messages: a run waits that need not";
+        ASSERT_TRUE(runs_on(1)) << messages << " messages";
+      }
+      // One run, or as many as one notice tells of, may have begun before the first that is counted.
+      const uint64_t each = runs_a_notice(messages);
+      EXPECT_LE(most, std::max(kMost / (messages * kOccupied), 2 * each) + each) << messages << " messages, copies: " << copies;
+      EXPECT_LT(most, 256u) << messages << " messages, copies: " << copies;
+      EXPECT_GE(most, std::min(2 * each, kRuns)) << messages << " messages, copies: " << copies;
+      for (uint32_t r = 0; r < 2; ++r) {
+        rig_portals.current = &rig[r];
+        for (auto& program : programs[r]) program.reset();
+        EXPECT_TRUE(rig[r].engine.interface(0).portals[0]->unexpected.empty());
+        ports[r].close();
+      }
+    }
+}
+
 // Short messages and long ones, which are one to the plain scheme; sums take atomics of several parts.
 TEST_F(Resident, PlainPortalsAloneComputeTheSame) {
   for (uint64_t seed = 1; seed <= test::runs(600); ++seed) {

@@ -143,6 +143,7 @@ void GoalJob::load(uint32_t rank, uint32_t which) {
     bindings[v].b = zeros;
   }
   copy.program = std::make_unique<goal::LoadedProgram>(*ranks_[rank].port, script.programs[rank], std::move(bindings), nullptr);
+  copy.program->bound_ahead(1, 0, false);
   if (copy.program->load() != PTL_OK) world_.net.violated("a program cannot be loaded");
 }
 
