@@ -94,6 +94,7 @@ void Continuations::leave() {
     const std::lock_guard lock(groups_mutex);
     std::erase_if(groups(), [this](const auto& group) { return group.get() == this; });
   }
+  const std::lock_guard poking(poking_);
   alarm.close();  // nobody tells it any more
 }
 
@@ -191,17 +192,20 @@ void Continuations::execute(const Continuation& one) {
 }
 
 // A request that was freed goes when the last one has run; who waits for one that was not is woken. Another thread may free it once the
-// lock is given up: then it is that thread that concludes it.
+// lock is given up: then it is that thread that concludes it, and that closes the alarm behind the poke.
 void Continuations::end(int count) {
-  bool is_freed = false;
-  {
-    const std::lock_guard lock(mutex_);
-    if (!only_polled) outstanding.fetch_sub(static_cast<uint32_t>(count), std::memory_order_relaxed);
-    if (left_.fetch_sub(count, std::memory_order_acq_rel) != count) return;
-    is_freed = is_freed_;
-    if (!is_freed) alarm.poke();
+  std::unique_lock lock(mutex_);
+  if (!only_polled) outstanding.fetch_sub(static_cast<uint32_t>(count), std::memory_order_relaxed);
+  if (left_.fetch_sub(count, std::memory_order_acq_rel) != count) return;
+  if (is_freed_) {
+    lock.unlock();
+    return device::conclude(request_, true);
   }
-  if (is_freed) return device::conclude(request_, true);
+  {
+    const std::lock_guard poking(poking_);
+    lock.unlock();  // the engine's condition of the alarm takes it
+    alarm.poke();
+  }
   if (device::device.threaded) runner().signal();
 }
 

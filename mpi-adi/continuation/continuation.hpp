@@ -68,6 +68,7 @@ class Continuations {
   Request& request_;
   const int most_;
   mutable std::mutex mutex_;
+  std::mutex poking_;  // taken behind mutex_, by the end of the last one; no function that the engine calls takes it
   std::list<Continuation> all_;
   std::vector<void*> failed_;
   std::atomic<int> left_{0};  // also of those that run; becomes 0 under the mutex
