@@ -84,9 +84,11 @@ bool Continuation::is_due() const {
 
 int enter(const std::shared_ptr<Continuations>& group) {
   static const ptlx_poller_t poller{look, nullptr, reinterpret_cast<const uint32_t*>(&outstanding), 0};
-  const std::lock_guard lock(groups_mutex);
-  groups().push_back(group);
-  return PtlxPollerAdd(&poller);
+  {
+    const std::lock_guard lock(groups_mutex);
+    groups().push_back(group);
+  }
+  return PtlxPollerAdd(&poller);  // without the lock, which the poller takes
 }
 
 void Continuations::leave() {
@@ -98,10 +100,14 @@ void Continuations::leave() {
   alarm.close();  // nobody tells it any more
 }
 
+void Continuations::poke() {
+  const std::lock_guard poking(poking_);
+  alarm.poke();
+}
+
 void tell_watchers() {
-  const std::lock_guard lock(groups_mutex);
-  for (const std::shared_ptr<Continuations>& group : groups())
-    if (group->is_due()) group->alarm.poke();
+  for (const std::shared_ptr<Continuations>& group : all_groups())
+    if (group->is_due()) group->poke();
 }
 
 void stop() {
@@ -124,7 +130,7 @@ void Continuations::add(std::list<Continuation>&& one) {
     is_ended = one.front().is_due();  // the watcher finds what of the others has ended since they were added
     all_.splice(all_.end(), one);
   }
-  if (is_first || is_ended) alarm.poke();  // no message may bring it
+  if (is_first || is_ended) poke();  // no message may bring it
 }
 
 bool Continuations::is_due() const {

@@ -57,6 +57,8 @@ class Continuations {
   int take_error() { return error_.exchange(MPI_SUCCESS, std::memory_order_relaxed); }
   // The request is given back: there is nothing to tell any more.
   void leave();
+  // Lets the watcher look once more, if there is one. Without the locks that its condition takes.
+  void poke();
 
   std::atomic<bool> only_polled;  // by calls that name the request
   Alarm alarm;
