@@ -19,6 +19,7 @@ class ScheduleBuilder {
 
   int build() {
     for (const rma::Window* window : plan_.agreement.windows) expose(*window);
+    if (!plan_.gates_are_open) expose_behind_gates();
     std::vector<NodeId> receives;
     for (NodeId id = 0; id < spans_.size(); ++id) {
       if (node(id).what == What::receive) receives.push_back(id);
@@ -52,11 +53,27 @@ class ScheduleBuilder {
 
   // A message for memory of a window must not come before accesses of other ranks that its receive comes after.
   void expose(const rma::Window& window) {
-    constexpr uintptr_t kLowest = 4096, kHighest = uintptr_t{1} << 47;
-    if (window.flavor == MPI_WIN_FLAVOR_DYNAMIC)
-      try_to(GOAL_Exposed(schedule_, reinterpret_cast<const void*>(kLowest), kHighest - kLowest));
+    if (window.flavor == MPI_WIN_FLAVOR_DYNAMIC) expose_all();
     for (const rma::Member& member : window.members)
       if (member.mapped) try_to(GOAL_Exposed(schedule_, member.mapped, static_cast<size_t>(member.size)));
+  }
+
+  void expose_all() {
+    constexpr uintptr_t kLowest = 4096, kHighest = uintptr_t{1} << 47;
+    try_to(GOAL_Exposed(schedule_, reinterpret_cast<const void*>(kLowest), kHighest - kLowest));
+  }
+  // Memory that is received into behind a gate is the program's until it opens the gate.
+  void expose_behind_gates() {
+    std::vector<bool> behind(spans_.size());
+    for (NodeId id = 0; id < spans_.size(); ++id) {
+      const Node& one = node(id);
+      behind[id] = std::ranges::any_of(one.after, [&](NodeId before) { return behind[before] || node(before).what == What::gated; });
+      if (!behind[id]) continue;
+      if (one.what == What::collective) return expose_all();
+      if (one.what != What::receive) continue;
+      for (const GOAL_Piece& piece : one.memory)
+        if (piece.bytes > 0) try_to(GOAL_Exposed(schedule_, reinterpret_cast<const void*>(piece.place), piece.bytes));
+    }
   }
 
   int add_access(const Node& node, GOAL_Op& op) {

@@ -49,6 +49,46 @@ TEST(GraphEdges, OneWayMessagesKeepTheirRuns) {
   EXPECT_EQ(MPIX_Graph_free(&graph), MPI_SUCCESS);
 }
 
+// Memory that a message or a collective brings behind a gate is the program's until it opens the gate, also when the message is there.
+TEST(GraphEdges, MemoryBehindAGateIsTheProgramsUntilItOpens) {
+  if (ranks() < 2) return;
+  for (const bool by_collective : {false, true}) {
+    int first = 0, second = 0, sent[2] = {};
+    MPIX_Graph graph = capture([&] {
+      const auto bring_first = [&] {
+        if (by_collective) MPI_Bcast(rank() == 0 ? &sent[0] : &first, 1, MPI_INT, 0, W);
+        else if (rank() == 0) MPI_Send(&sent[0], 1, MPI_INT, 1, 3, W);
+        else if (rank() == 1) MPI_Recv(&first, 1, MPI_INT, 0, 3, W, MPI_STATUS_IGNORE);
+      };
+      if (rank() == 0) {
+        bring_first();
+        for (int to = 1; to < ranks(); ++to) MPI_Send(&sent[1], 1, MPI_INT, to, 4, W);
+      } else {
+        MPI_Recv(&second, 1, MPI_INT, 0, 4, W, MPI_STATUS_IGNORE);
+        EXPECT_EQ(MPIX_Graph_signal(0), MPI_SUCCESS);
+        EXPECT_EQ(MPIX_Graph_gate(0), MPI_SUCCESS);
+        bring_first();
+      }
+    });
+    for (int i = 1; i <= 20; ++i) {
+      sent[0] = i, sent[1] = -i, first = 1000 + i;
+      MPI_Request run;
+      ASSERT_EQ(MPIX_Graph_start(graph, &run), MPI_SUCCESS);
+      if (rank() != 0) {
+        for (int passed = 0; !passed;) EXPECT_EQ(MPIX_Graph_passed(graph, 0, &passed), MPI_SUCCESS);
+        EXPECT_EQ(second, -i);
+        EXPECT_EQ(first, 1000 + i) << "by a collective: " << by_collective;
+        EXPECT_EQ(MPIX_Graph_open(graph, 0), MPI_SUCCESS);
+      }
+      EXPECT_EQ(MPI_Wait(&run, MPI_STATUS_IGNORE), MPI_SUCCESS);
+      if (rank() != 0 && (by_collective || rank() == 1)) {
+        EXPECT_EQ(first, i);
+      }
+    }
+    EXPECT_EQ(MPIX_Graph_free(&graph), MPI_SUCCESS);
+  }
+}
+
 // An operation before which nothing was waited for goes on while those before it cannot.
 TEST(GraphEdges, WhatWasNotWaitedForHoldsNobodyUp) {
   int late = 0, early = 0, one = 1, two = 2;
