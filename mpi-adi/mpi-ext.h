@@ -90,7 +90,8 @@ typedef struct MPIX_ABI_Graph *MPIX_Graph;
 int MPIX_Graph_begin(MPI_Comm comm, MPI_Info info);
 /* Ends it. Collective; all ranks must have captured what fits together, else MPI_ERR_ARG says what does not, and there is no graph. */
 int MPIX_Graph_end(MPI_Comm comm, MPIX_Graph *graph);
-/* In a capture: what comes later waits until the gate is opened in a run. 0 <= number < 1024, each once. */
+/* In a capture: what comes later waits until the gate is opened in a run; the memory that it receives into is the program's until then.
+ * 0 <= number < 1024, each once. */
 int MPIX_Graph_gate(int number);
 /* In a capture: passed when what was waited for so far has ended; nothing waits for it. 0 <= number < 1024, each once. */
 int MPIX_Graph_signal(int number);
