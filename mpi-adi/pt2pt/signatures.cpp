@@ -80,7 +80,6 @@ void hand_on(Request& part, Request& whole) {
   forget(whole);
   if (from == nullptr || to == nullptr) return;
   *to = std::exchange(*from, {});
-  from->sent = to->sent;
   whole.compared = true;
 }
 
