@@ -131,7 +131,8 @@ int ccc_plan_create(const ccc_layout *from, const ccc_layout *to, const int *per
 /* Moves the array and returns when `to` is complete and `from` may be written again. Local arrays of room elements; where
  * both ends are on a node and `from` is symmetric memory, readers copy straight from it. ARG: the two overlap, or NULL where
  * this PE has elements. STATE: runs already, or broken. FAILED. All PEs that have a part call it equally often, in the same
- * order as start. */
+ * order as start. A PE that only sends may be runs ahead: what its messages occupy at the others is 64 MiB or so, then it
+ * waits in a run for theirs. */
 int ccc_plan_run(ccc_plan plan, const void *from, void *to);
 /* Returns at once; both arrays are in use until the end. On all PEs alike: run meets run, start meets start. */
 int ccc_plan_start(ccc_plan plan, const void *from, void *to);

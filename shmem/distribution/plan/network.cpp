@@ -4,6 +4,7 @@
 #include <shmem.h>
 
 #include "engine/goal/goal.h"
+#include "portals/portals4_ext.h"
 #include "shmem/distribution/ccc.h"
 #include "shmem/distribution/explain.hpp"
 
@@ -23,7 +24,9 @@ int Network::open() {
   // The same interface that GOAL has opened and given the job's map.
   int code = PtlNIInit(PTL_IFACE_DEFAULT, PTL_NI_MATCHING | PTL_NI_LOGICAL, PTL_PID_ANY, nullptr, nullptr, &ni_);
   if (code == PTL_OK) code = PtlPTAlloc(ni_, 0, PTL_EQ_NONE, kIndex, &index_);
-  // Messages that come before their receives.
+  // Messages that come before their receives. What they occupy has a bound, behind which sources wait in their runs.
+  constexpr ptl_size_t kHeadersOnlyFrom = 64 << 20, kMostHeld = 256 << 20;
+  if (code == PTL_OK) code = PtlxPTLimitHeld(ni_, index_, kHeadersOnlyFrom, kMostHeld);
   if (code == PTL_OK) code = keeper_.append(ni_, index_, client::entry_for_all(PTL_ME_OP_PUT | PTLX_ME_HOLD), PTL_OVERFLOW_LIST);
   bases_.assign(static_cast<size_t>(shmem_n_pes()), {});
   shmem_barrier_all();  // a message that came before its portal table entry would be lost

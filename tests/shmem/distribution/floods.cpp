@@ -1,0 +1,92 @@
+// floods.cpp: a plan that its source runs again and again ahead of a target that computes: what its messages occupy at both has a bound
+// that does not depend on how many runs there are, and each run brings its own data.
+//
+// PE 1 makes no call until PE 0 has begun no run for many looks: it waits inside one. Exit status 0 when all is well.
+// Source: ccc.h, ccc_plan_run.
+#include <ccc.h>
+#include <sched.h>
+#include <shmem.h>
+#include <signal.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <atomic>
+#include <cstdint>
+#include <cstdio>
+#include <cstdlib>
+#include <fstream>
+#include <thread>
+#include <vector>
+
+namespace {
+
+constexpr int kSource = 0, kTarget = 1;
+constexpr int64_t kElements = 1000;
+constexpr uint64_t kRuns = 20'000;             // 153 MiB
+constexpr long long kBound = (64 + 20) << 20;  // what is held, and rings, buffers and stacks
+
+[[noreturn]] void wrong(const char* what) {
+  fprintf(stderr, "PE %d: %s: %s\n", shmem_my_pe(), what, ccc_explain());
+  _exit(1);
+}
+
+long long resident_bytes() {
+  long long total = 0, resident = 0;
+  std::ifstream("/proc/self/statm") >> total >> resident;
+  return resident * 4096;
+}
+
+volatile sig_atomic_t goes_on = 0;
+std::atomic<uint64_t> begun{0};
+std::atomic<long long> most{0};
+
+// Lets the target go on when no run has begun for many looks.
+void watch(pid_t target) {
+  constexpr int kLooks = 2'000;
+  for (uint64_t before = 0;;) {
+    before = begun;
+    int looks = 0;
+    while (looks < kLooks && begun == before) ++looks, sched_yield();
+    most = std::max<long long>(most, resident_bytes());
+    if (looks < kLooks || before == 0) continue;
+    kill(target, SIGUSR1);
+    return;
+  }
+}
+
+}  // namespace
+
+int main() {
+  struct sigaction go_on {};
+  go_on.sa_handler = [](int) { goes_on = 1; };
+  sigaction(SIGUSR1, &go_on, nullptr);
+  shmem_init();
+  const int me = shmem_my_pe();
+  ccc_layout from{}, to{};
+  from.axes = to.axes = 1;
+  to.first_pe = kTarget;
+  ccc_plan plan = nullptr;
+  if (ccc_block(&from.axis[0], kElements, 1) || ccc_block(&to.axis[0], kElements, 1) || ccc_plan_create(&from, &to, nullptr, 8, &plan))
+    wrong("no plan");
+  auto* const pid = static_cast<long*>(shmem_malloc(sizeof(long)));
+  if (me == kTarget) shmem_long_p(pid, getpid(), kSource);
+  std::vector<uint64_t> source(kElements), target(kElements);
+  shmem_barrier_all();
+  const long long before = resident_bytes();
+  std::thread watcher;
+  if (me == kSource) watcher = std::thread(watch, static_cast<pid_t>(*pid));
+  if (me == kTarget)
+    while (!goes_on) sched_yield(), most = std::max<long long>(most, resident_bytes());
+  for (uint64_t run = 1; run <= kRuns && me <= kTarget; ++run) {
+    begun = run;
+    if (me == kSource) std::ranges::fill(source, run);
+    if (ccc_plan_run(plan, source.data(), target.data()) != CCC_SUCCESS) wrong("run");
+    if (me == kTarget && !std::ranges::all_of(target, [&](uint64_t value) { return value == run; })) wrong("a run brings other data");
+  }
+  if (watcher.joinable()) watcher.join();
+  if (most - before > kBound) wrong("the memory grows with the runs that are ahead");
+  shmem_barrier_all();
+  ccc_plan_free(&plan);
+  shmem_finalize();
+  return 0;
+}
