@@ -18,12 +18,15 @@
 #include <thread>
 #include <vector>
 
+#include "tests/support/thorough.hpp"
+
 namespace {
 
 constexpr int kSource = 0, kTarget = 1;
 constexpr int64_t kElements = 1000;
-constexpr uint64_t kRuns = 20'000;             // 153 MiB
-constexpr long long kBound = (64 + 20) << 20;  // what is held, and rings, buffers and stacks
+// Held messages, and rings, buffers and stacks. Not looked at where AddressSanitizer adds its own.
+constexpr long long kBound = (64 + 20) << 20;
+constexpr uint64_t kRuns = 20'000;  // 153 MiB
 
 [[noreturn]] void wrong(const char* what) {
   fprintf(stderr, "PE %d: %s: %s\n", shmem_my_pe(), what, ccc_explain());
@@ -84,7 +87,7 @@ int main() {
     if (me == kTarget && !std::ranges::all_of(target, [&](uint64_t value) { return value == run; })) wrong("a run brings other data");
   }
   if (watcher.joinable()) watcher.join();
-  if (most - before > kBound) wrong("the memory grows with the runs that are ahead");
+  if (!portunus::test::kSanitized && most - before > kBound) wrong("the memory grows with the runs that are ahead");
   shmem_barrier_all();
   ccc_plan_free(&plan);
   shmem_finalize();
