@@ -25,7 +25,7 @@ int check(const char* function, MPI_Group handle, Group*& found, std::initialize
 }
 
 int check_info(const char* function, const Communicator* comm, MPI_Info handle) {
-  if (handle == MPI_INFO_NULL || find_info(handle) != nullptr) return MPI_SUCCESS;
+  if (is_info_or_null(handle)) return MPI_SUCCESS;
   return raise(function, comm, MPI_ERR_INFO, "%p is no info", static_cast<void*>(handle));
 }
 

@@ -151,8 +151,7 @@ extern "C" int PMPI_Session_init(MPI_Info info, MPI_Errhandler errhandler, MPI_S
   if (!fits(errhandler, Subject::session))
     return raise(kName, nullptr, MPI_ERR_ERRHANDLER, "%p is no error handler of sessions", static_cast<void*>(errhandler));
   const RaisedAt here(Subject::session, MPI_SESSION_NULL, errhandler, "no session");  // its error handler is known before there is one
-  if (info != MPI_INFO_NULL && find_info(info) == nullptr)
-    return raise(kName, nullptr, MPI_ERR_INFO, "%p is no info", static_cast<void*>(info));
+  if (!is_info_or_null(info)) return raise(kName, nullptr, MPI_ERR_INFO, "%p is no info", static_cast<void*>(info));
   Hints hints = hints_of(info);
   const int required = required_level(hints);
   if (required < 0) return raise(kName, nullptr, MPI_ERR_INFO_VALUE, "the info's thread_level is none of MPI's four");

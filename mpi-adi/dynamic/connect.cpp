@@ -60,8 +60,6 @@ std::atomic<int> last_join{0};
 constexpr char kNoPort[] = "the root has no such port open";
 constexpr char kUnreachable[] = "nobody who can be reached has such a port open, or accepts there in time";
 
-bool is_info(MPI_Info handle) { return handle == MPI_INFO_NULL || find_info(handle) != nullptr; }
-
 // How long to wait for who accepts: the seconds that an info says, as MPICH has it, or PTL_PEER_TIMEOUT where that is set.
 ptl_time_t patience_of(const Hints& hints) {
   constexpr long kMost = 1'000'000;
@@ -111,7 +109,7 @@ extern "C" int PMPI_Comm_accept(const char* port_name, MPI_Info info, int root, 
   rendezvous::Meeting meeting;
   if (found->rank == root) {
     const auto port = ports::port_named(port_name);
-    if (!is_info(info)) meeting.error = MPI_ERR_INFO;
+    if (!is_info_or_null(info)) meeting.error = MPI_ERR_INFO;
     else if (!port || !ports::is_own(*port) || !rendezvous::is_published(port->number)) meeting.error = MPI_ERR_PORT;
     else meeting = rendezvous::accept(port->number, [&] { return !rendezvous::is_published(port->number); });
   }
@@ -126,7 +124,7 @@ extern "C" int PMPI_Comm_connect(const char* port_name, MPI_Info info, int root,
   rendezvous::Meeting meeting;
   if (found->rank == root) {
     const auto port = ports::port_named(port_name);
-    if (!is_info(info)) meeting.error = MPI_ERR_INFO;
+    if (!is_info_or_null(info)) meeting.error = MPI_ERR_INFO;
     else if (!port) meeting.error = MPI_ERR_PORT;
     else meeting = rendezvous::connect(port->owner, port->number, patience_of(hints_of(info)));
   }

@@ -84,8 +84,7 @@ int add_program(const Given& given, int i, Order& order) {
   const char* command = given.commands[i];
   if (command == nullptr || given.most[i] < 0)
     return refuse(order, MPI_ERR_ARG, "the root gave no command, or a negative number of processes");
-  if (given.infos == nullptr || (given.infos[i] != MPI_INFO_NULL && find_info(given.infos[i]) == nullptr))
-    return refuse(order, MPI_ERR_INFO, "an info at the root is none");
+  if (given.infos == nullptr || !is_info_or_null(given.infos[i])) return refuse(order, MPI_ERR_INFO, "an info at the root is none");
   order.processes += given.most[i];
   const Hints hints = given.infos[i] == MPI_INFO_NULL ? Hints{} : hints_of(given.infos[i]);
   ptlx_program_t program{};

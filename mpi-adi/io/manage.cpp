@@ -91,7 +91,7 @@ int make_view(File& file, MPI_Offset disp, MPI_Datatype etype, MPI_Datatype file
   cause = "the name of the data representation is null or too long";
   if (datarep == nullptr || strnlen(datarep, MPI_MAX_DATAREP_STRING) >= MPI_MAX_DATAREP_STRING) return MPI_ERR_ARG;
   cause = "the info is none";
-  if (info != MPI_INFO_NULL && find_info(info) == nullptr) return MPI_ERR_INFO;
+  if (!is_info_or_null(info)) return MPI_ERR_INFO;
   cause = "a collective that was begun is not ended";
   if (file.split != Split::none) return MPI_ERR_IO;
   cause = "MPI_DISPLACEMENT_CURRENT is for files opened with MPI_MODE_SEQUENTIAL";
@@ -237,7 +237,7 @@ extern "C" int PMPI_File_set_info(MPI_File fh, MPI_Info info) try {
     static constexpr char kName[] = "MPI_File_set_info";
     File* file;
     if (int error = io::check_collective(kName, fh, file)) return error;
-    const bool valid = info == MPI_INFO_NULL || find_info(info) != nullptr;
+    const bool valid = is_info_or_null(info);
     Tuning wanted = file->tuning;
     if (valid) wanted.take(hints_of(info));
     if (wanted.cb_nodes > file->comm->size) wanted.cb_nodes = file->tuning.cb_nodes;

@@ -196,7 +196,7 @@ int open(const char* function, MPI_Comm handle, const char* filename, int amode,
   Trouble trouble;
   if (fh == nullptr) trouble.is(MPI_ERR_ARG, "the address for the file is null");
   if (filename == nullptr || filename[0] == '\0') trouble.is(MPI_ERR_BAD_FILE, "the name of the file is empty, or null");
-  if (info != MPI_INFO_NULL && find_info(info) == nullptr) trouble.is(MPI_ERR_INFO, "the info is none");
+  if (!is_info_or_null(info)) trouble.is(MPI_ERR_INFO, "the info is none");
   if (const char* fault = fault_of(amode)) trouble.is(MPI_ERR_AMODE, fault);
   if (trouble.code != MPI_SUCCESS && parent->size == 1) return raise_without_file(function, trouble.code, "%s", trouble.cause);
 
@@ -285,7 +285,7 @@ extern "C" int PMPI_File_delete(const char* filename, MPI_Info info) try {
     if (int error = check_running(kName)) return error;
     if (filename == nullptr || filename[0] == '\0')
       return raise_without_file(kName, MPI_ERR_BAD_FILE, "the name of the file is empty, or null");
-    if (info != MPI_INFO_NULL && find_info(info) == nullptr) return raise_without_file(kName, MPI_ERR_INFO, "the info is none");
+    if (!is_info_or_null(info)) return raise_without_file(kName, MPI_ERR_INFO, "the info is none");
     struct stat what;
     const char* path = path_of(filename);
     int error = unlink(path) == 0 ? 0 : errno;
