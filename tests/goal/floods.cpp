@@ -12,12 +12,12 @@
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
-#include <fstream>
 #include <vector>
 
 #include "engine/goal/goal.h"
 #include "portals/portals4.h"
 #include "portals/portals4_ext.h"
+#include "tests/support/flood.hpp"
 #include "tests/support/thorough.hpp"
 
 namespace {
@@ -32,12 +32,6 @@ void must(bool good, const char* what) {
   std::exit(1);
 }
 void must(int code, const char* what) { must(code == GOAL_SUCCESS, what); }
-
-long long resident_bytes() {
-  long long total = 0, resident = 0;
-  std::ifstream("/proc/self/statm") >> total >> resident;
-  return resident * 4096;
-}
 
 // A word of each rank that others add to, beside GOAL's own interface.
 struct Told {
@@ -126,9 +120,9 @@ GOAL_Schedule compiled(const Flood& flood, std::vector<std::byte>& memory, unsig
 }
 
 struct Sampled {
-  const long long before = resident_bytes();
+  const long long before = portunus::test::resident_bytes();
   long long most = 0;
-  void look() { most = std::max(most, resident_bytes() - before); }
+  void look() { most = std::max(most, portunus::test::resident_bytes() - before); }
 };
 
 // Until the run has ended. A sender that sees none end for many looks is held, and tells rank 0 to go on.

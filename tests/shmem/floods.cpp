@@ -16,22 +16,16 @@
 #include <cstdint>
 #include <cstdio>
 #include <cstdlib>
-#include <fstream>
 #include <functional>
 
 #include "portals/portals4.h"
 #include "portals/portals4_ext.h"
+#include "tests/support/flood.hpp"
 #include "tests/support/thorough.hpp"
 
 namespace {
 
 constexpr long long kBound = 48 << 20;  // 16384 messages and what waits for their answers
-
-long long resident_bytes() {
-  long long total = 0, resident = 0;
-  std::ifstream("/proc/self/statm") >> total >> resident;
-  return resident * 4096;
-}
 
 // Words that PE 1 and the process beside it share.
 struct Watched {
@@ -128,14 +122,14 @@ const Flood kFloods[] = {
 };
 
 bool is_bounded(const Flood& flood, int target) {
-  const long long before = resident_bytes();
+  const long long before = portunus::test::resident_bytes();
   long long most = 0;
   kill(target, SIGSTOP);
   watched().stopped = target;
   for (long i = 1; i <= static_cast<long>(portunus::test::runs(static_cast<uint32_t>(flood.times))); ++i) {
     flood.issue();
     watched().issued.fetch_add(1, std::memory_order_relaxed);
-    if (i % 1024 == 0) most = std::max(most, resident_bytes() - before);
+    if (i % 1024 == 0) most = std::max(most, portunus::test::resident_bytes() - before);
   }
   shmem_quiet();
   // A get comes back after all that was sent before it.
@@ -143,7 +137,7 @@ bool is_bounded(const Flood& flood, int target) {
   PtlCTGet(portals.ct, &replies);
   PtlGet(portals.md, portals.at(portals.result), 8, portals.target, portals.kEntry, 0, 0, nullptr);
   PtlCTWait(portals.ct, replies.success + 1, &replies);
-  most = std::max(most, resident_bytes() - before);
+  most = std::max(most, portunus::test::resident_bytes() - before);
   if (std::getenv("FLOODS_VERBOSE")) std::printf("%s: %lld KiB\n", flood.call, most >> 10);
   if (portunus::test::kSanitized || most <= kBound) return true;
   std::fprintf(stderr, "%s: %ld of them keep %lld KiB at their origin\n", flood.call, flood.times, most >> 10);

@@ -14,10 +14,10 @@
 #include <cstdint>
 #include <cstdio>
 #include <cstdlib>
-#include <fstream>
 #include <thread>
 #include <vector>
 
+#include "tests/support/flood.hpp"
 #include "tests/support/thorough.hpp"
 
 namespace {
@@ -33,29 +33,9 @@ constexpr uint64_t kRuns = 20'000;  // 153 MiB
   _exit(1);
 }
 
-long long resident_bytes() {
-  long long total = 0, resident = 0;
-  std::ifstream("/proc/self/statm") >> total >> resident;
-  return resident * 4096;
-}
-
 volatile sig_atomic_t goes_on = 0;
 std::atomic<uint64_t> begun{0};
 std::atomic<long long> most{0};
-
-// Lets the target go on when no run has begun for many looks.
-void watch(pid_t target) {
-  constexpr int kLooks = 2'000;
-  for (uint64_t before = 0;;) {
-    before = begun;
-    int looks = 0;
-    while (looks < kLooks && begun == before) ++looks, sched_yield();
-    most = std::max<long long>(most, resident_bytes());
-    if (looks < kLooks || before == 0) continue;
-    kill(target, SIGUSR1);
-    return;
-  }
-}
 
 }  // namespace
 
@@ -75,11 +55,11 @@ int main() {
   if (me == kTarget) shmem_long_p(pid, getpid(), kSource);
   std::vector<uint64_t> source(kElements), target(kElements);
   shmem_barrier_all();
-  const long long before = resident_bytes();
+  const long long before = portunus::test::resident_bytes();
   std::thread watcher;
-  if (me == kSource) watcher = std::thread(watch, static_cast<pid_t>(*pid));
+  if (me == kSource) watcher = std::thread([&] { portunus::test::let_go_on(static_cast<pid_t>(*pid), begun, most); });
   if (me == kTarget)
-    while (!goes_on) sched_yield(), most = std::max<long long>(most, resident_bytes());
+    while (!goes_on) sched_yield(), most = std::max<long long>(most, portunus::test::resident_bytes());
   for (uint64_t run = 1; run <= kRuns && me <= kTarget; ++run) {
     begun = run;
     if (me == kSource) std::ranges::fill(source, run);

@@ -13,8 +13,9 @@
 #include <cstdint>
 #include <cstdio>
 #include <cstdlib>
-#include <fstream>
 #include <thread>
+
+#include "tests/support/flood.hpp"
 
 namespace {
 
@@ -31,12 +32,6 @@ constexpr long long kBound = 2 * kDepth * static_cast<long long>(kWords * sizeof
 }
 void must(int code, const char* what) {
   if (code != VDCX_SUCCESS) wrong(what);
-}
-
-long long resident_bytes() {
-  long long total = 0, resident = 0;
-  std::ifstream("/proc/self/statm") >> total >> resident;
-  return resident * 4096;
 }
 
 volatile sig_atomic_t goes_on = 0;
@@ -71,35 +66,23 @@ void write_all(const Data& data) {
   Vdc_barrier(2);
   std::atomic<uint64_t> begun{0};
   std::atomic<long long> most{0};
-  std::thread watcher([&] {
-    constexpr int kLooks = 2'000;
-    for (uint64_t before = 0; before < kVersions;) {
-      before = begun;
-      int looks = 0;
-      while (looks < kLooks && begun == before) ++looks, sched_yield();
-      most = std::max<long long>(most, resident_bytes());
-      if (looks < kLooks || before == 0) continue;
-      kill(reader, SIGUSR1);
-      return;
-    }
-  });
-  const long long before = resident_bytes();
+  std::thread watcher([&] { portunus::test::let_go_on(reader, begun, most); });
+  const long long before = portunus::test::resident_bytes();
   for (uint64_t version = 1; version <= kVersions; ++version) {
     begun = version;
     must(Vdcx_acquire(kStream, VDCX_OVERWRITE, 120), "acquire");
     std::fill_n(data.version, kWords, version);
     must(Vdcx_release(kStream), "release");
   }
-  begun = kVersions;
   watcher.join();
   if (most - before > kBound) wrong("the writer's memory grows with the versions that are unread");
 }
 
 void read_all(const Data& data) {
-  const long long before = resident_bytes();
+  const long long before = portunus::test::resident_bytes();
   Vdc_barrier(2);
   long long most = 0;
-  while (!goes_on) sched_yield(), most = std::max(most, resident_bytes());
+  while (!goes_on) sched_yield(), most = std::max(most, portunus::test::resident_bytes());
   if (most - before > kBound) wrong("the reader's memory grows with the versions that are unread");
   for (uint64_t version = 1; version <= kVersions; ++version) {
     must(Vdcx_acquire(kStream, VDCX_READ, 120), "acquire");
