@@ -38,10 +38,6 @@ int bad_request(const char* function, int count, const MPI_Request handles[], in
   return kCaptured;
 }
 
-}  // namespace
-
-namespace {
-
 int check_array(const char* function, int count, const MPI_Request handles[]) {
   if (count < 0) return raise(function, nullptr, MPI_ERR_COUNT, "the count is negative (%d)", count);
   return count > 0 && handles == nullptr ? raise_null(function, "requests") : MPI_SUCCESS;
@@ -52,8 +48,8 @@ bool polls(const Request& request) { return is_attached_to(request) && request.a
 
 // The finds of one pass over an array of requests.
 struct Survey {
-  device::Ends before;  // it
-  int first;            // that is active and complete; the count: none
+  device::Ends before;  // the pass
+  int first;            // request that is active and complete; the count: none
   bool any_active = false, any_attached = false, any_polls = false;
 };
 

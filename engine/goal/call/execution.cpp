@@ -95,7 +95,7 @@ int Execution::make_like(const Execution& original, const GOAL_Call& call, const
 int Execution::compile(const GOAL_Call& call, const Binding& binding) {
   const auto [in, out] = regions(call);
   schedule_->tag = binding.tag;
-  schedule_->meets = true;  // team.hpp
+  schedule_->meets = true;  // its group meets after so many calls (team.hpp)
   int code = GOAL_Context(schedule_, binding.context);
   if (code == GOAL_SUCCESS) code = GOAL_Epoch(schedule_, binding.epoch);
   if (code == GOAL_SUCCESS) code = GOAL_Bind(schedule_, 0, in.start, in.bytes);
