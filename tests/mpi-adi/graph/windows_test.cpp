@@ -83,50 +83,51 @@ int wait_after(int error, MPI_Request& request) {
 }
 
 #define AT(element) right(), m.window.of(right(), element)
-#define IN(count) m.in.data() + 3, count, MPI_INT
-#define OUT(count) m.out.data() + 1, count, MPI_INT
+#define GIVEN(count) m.in.data() + 3, count, MPI_INT
+#define TAKEN(count) m.out.data() + 1, count, MPI_INT
 #define WIN m.window.win
 
 std::vector<Row> rows() {
-  return {{"MPI_Put", [](Memory& m, int count) { return MPI_Put(IN(count), AT(5), count, MPI_INT, WIN); }},
-          {"MPI_Get", [](Memory& m, int count) { return MPI_Get(OUT(count), AT(7), count, MPI_INT, WIN); }},
-          {"MPI_Accumulate", [](Memory& m, int count) { return MPI_Accumulate(IN(count), AT(9), count, MPI_INT, MPI_SUM, WIN); }},
-          {"MPI_Accumulate that replaces",
-           [](Memory& m, int count) { return MPI_Accumulate(IN(count), AT(9), count, MPI_INT, MPI_REPLACE, WIN); }},
-          {"MPI_Get_accumulate",
-           [](Memory& m, int count) { return MPI_Get_accumulate(IN(count), OUT(count), AT(4), count, MPI_INT, MPI_MAX, WIN); }},
-          {"MPI_Get_accumulate that replaces",
-           [](Memory& m, int count) { return MPI_Get_accumulate(IN(count), OUT(count), AT(4), count, MPI_INT, MPI_REPLACE, WIN); }},
-          {"MPI_Get_accumulate that only gets",
-           [](Memory& m, int count) { return MPI_Get_accumulate(nullptr, 0, MPI_INT, OUT(count), AT(4), count, MPI_INT, MPI_NO_OP, WIN); }},
-          {"MPI_Fetch_and_op", [](Memory& m, int) { return MPI_Fetch_and_op(&m.in[1], &m.out[1], MPI_INT, AT(1), MPI_SUM, WIN); }},
-          {"MPI_Rput",
-           [](Memory& m, int count) {
-             MPI_Request request;
-             return wait_after(MPI_Rput(IN(count), AT(5), count, MPI_INT, WIN, &request), request);
-           }},
-          {"MPI_Rget",
-           [](Memory& m, int count) {
-             MPI_Request request;
-             return wait_after(MPI_Rget(OUT(count), AT(7), count, MPI_INT, WIN, &request), request);
-           }},
-          {"MPI_Raccumulate",
-           [](Memory& m, int count) {
-             MPI_Request request;
-             return wait_after(MPI_Raccumulate(IN(count), AT(5), count, MPI_INT, MPI_BXOR, WIN, &request), request);
-           }},
-          {"MPI_Rget_accumulate",
-           [](Memory& m, int count) {
-             MPI_Request request;
-             return wait_after(MPI_Rget_accumulate(IN(count), OUT(count), AT(4), count, MPI_INT, MPI_MIN, WIN, &request), request);
-           }},
-          {"MPI_Rput to nobody",
-           [](Memory& m, int count) {
-             MPI_Request request;
-             return wait_after(MPI_Rput(IN(count), MPI_PROC_NULL, 0, count, MPI_INT, WIN, &request), request);
-           }},
-          {"MPI_Put to oneself",
-           [](Memory& m, int count) { return MPI_Put(IN(count), rank(), m.window.of(rank(), 14), count, MPI_INT, WIN); }}};
+  return {
+      {"MPI_Put", [](Memory& m, int count) { return MPI_Put(GIVEN(count), AT(5), count, MPI_INT, WIN); }},
+      {"MPI_Get", [](Memory& m, int count) { return MPI_Get(TAKEN(count), AT(7), count, MPI_INT, WIN); }},
+      {"MPI_Accumulate", [](Memory& m, int count) { return MPI_Accumulate(GIVEN(count), AT(9), count, MPI_INT, MPI_SUM, WIN); }},
+      {"MPI_Accumulate that replaces",
+       [](Memory& m, int count) { return MPI_Accumulate(GIVEN(count), AT(9), count, MPI_INT, MPI_REPLACE, WIN); }},
+      {"MPI_Get_accumulate",
+       [](Memory& m, int count) { return MPI_Get_accumulate(GIVEN(count), TAKEN(count), AT(4), count, MPI_INT, MPI_MAX, WIN); }},
+      {"MPI_Get_accumulate that replaces",
+       [](Memory& m, int count) { return MPI_Get_accumulate(GIVEN(count), TAKEN(count), AT(4), count, MPI_INT, MPI_REPLACE, WIN); }},
+      {"MPI_Get_accumulate that only gets",
+       [](Memory& m, int count) { return MPI_Get_accumulate(nullptr, 0, MPI_INT, TAKEN(count), AT(4), count, MPI_INT, MPI_NO_OP, WIN); }},
+      {"MPI_Fetch_and_op", [](Memory& m, int) { return MPI_Fetch_and_op(&m.in[1], &m.out[1], MPI_INT, AT(1), MPI_SUM, WIN); }},
+      {"MPI_Rput",
+       [](Memory& m, int count) {
+         MPI_Request request;
+         return wait_after(MPI_Rput(GIVEN(count), AT(5), count, MPI_INT, WIN, &request), request);
+       }},
+      {"MPI_Rget",
+       [](Memory& m, int count) {
+         MPI_Request request;
+         return wait_after(MPI_Rget(TAKEN(count), AT(7), count, MPI_INT, WIN, &request), request);
+       }},
+      {"MPI_Raccumulate",
+       [](Memory& m, int count) {
+         MPI_Request request;
+         return wait_after(MPI_Raccumulate(GIVEN(count), AT(5), count, MPI_INT, MPI_BXOR, WIN, &request), request);
+       }},
+      {"MPI_Rget_accumulate",
+       [](Memory& m, int count) {
+         MPI_Request request;
+         return wait_after(MPI_Rget_accumulate(GIVEN(count), TAKEN(count), AT(4), count, MPI_INT, MPI_MIN, WIN, &request), request);
+       }},
+      {"MPI_Rput to nobody",
+       [](Memory& m, int count) {
+         MPI_Request request;
+         return wait_after(MPI_Rput(GIVEN(count), MPI_PROC_NULL, 0, count, MPI_INT, WIN, &request), request);
+       }},
+      {"MPI_Put to oneself",
+       [](Memory& m, int count) { return MPI_Put(GIVEN(count), rank(), m.window.of(rank(), 14), count, MPI_INT, WIN); }}};
 }
 
 void compare(const Row& row, int flavor, int count) {
@@ -159,9 +160,9 @@ TEST(GraphWindows, AccessesTakeDerivedDatatypes) {
   MPI_Type_commit(&column);
   const std::vector<Row> rows = {
       {"MPI_Put of a vector", [&](Memory& m, int) { return MPI_Put(m.in.data(), 1, column, AT(5), 150, MPI_INT, WIN); }},
-      {"MPI_Put into a vector", [&](Memory& m, int) { return MPI_Put(IN(150), AT(5), 1, column, WIN); }},
+      {"MPI_Put into a vector", [&](Memory& m, int) { return MPI_Put(GIVEN(150), AT(5), 1, column, WIN); }},
       {"MPI_Get of a vector", [&](Memory& m, int) { return MPI_Get(m.out.data(), 1, column, AT(5), 150, MPI_INT, WIN); }},
-      {"MPI_Accumulate into a vector", [&](Memory& m, int) { return MPI_Accumulate(IN(150), AT(5), 1, column, MPI_SUM, WIN); }}};
+      {"MPI_Accumulate into a vector", [&](Memory& m, int) { return MPI_Accumulate(GIVEN(150), AT(5), 1, column, MPI_SUM, WIN); }}};
   for (const int flavor : {MPI_WIN_FLAVOR_CREATE, MPI_WIN_FLAVOR_ALLOCATE})
     for (const Row& row : rows) compare(row, flavor, 0);
   MPI_Type_free(&column);
