@@ -26,21 +26,31 @@ void nobody_blocks() { own(library.header().blocked).store(0, std::memory_order_
 DeadlockProbe::DeadlockProbe() : next_(now() + 0.010), interval_(0.010) {}
 bool DeadlockProbe::due() const { return now() >= next_; }
 
-// The processes from this one on, with what they said; empty if the chain does not lead back.
-std::vector<std::pair<int, uint64_t>> DeadlockProbe::follow() const {
-  std::vector<std::pair<int, uint64_t>> chain;
-  int at = library.me;
-  for (int i = 0; i <= library.n; ++i) {
-    const Blocked said{library.net.load(at, offsetof(Header, blocked))};
-    if (library.net.failed() || said.none()) break;
-    // Notice already, it goes on as soon as it is given a processor.
-    if (library.net.load(at, library.layout.slot(said.view()) + offsetof(Slot, notice)) != 0 || library.net.failed()) break;
-    chain.push_back({at, said.bits});
-    at = said.process();
-    if (at == library.me) return chain;
+namespace {
+
+// The words of the processes of the job, each read when it is asked for.
+struct Words {
+  bool blocked(int process, Blocked& said) const {
+    said = {library.net.load(process, offsetof(Header, blocked))};
+    return !library.net.failed();
   }
-  library.net.clear();
-  return {};
+  bool has_notice(int process, int view) const {
+    return library.net.load(process, library.layout.slot(view) + offsetof(Slot, notice)) != 0 || library.net.failed();
+  }
+  bool word(int process, int view, int waiter, Word& word, uint64_t& readers) const {
+    word = {library.net.load(process, library.layout.slot(view) + offsetof(Slot, word))};
+    readers = library.net.load(process, library.layout.bit_word(view, static_cast<unsigned>(waiter)));
+    return !library.net.failed();
+  }
+};
+
+}  // namespace
+
+std::vector<std::pair<int, uint64_t>> DeadlockProbe::follow() const {
+  Words words;
+  auto chain = follow_waits(words, library.me, library.n);
+  if (chain.empty()) library.net.clear();
+  return chain;
 }
 
 bool DeadlockProbe::finds_circle(View& view) {

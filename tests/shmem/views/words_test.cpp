@@ -37,6 +37,82 @@ TEST(Blocked, AnotherWaitLooksDifferent) {
   EXPECT_NE(Blocked{}.again(3, 1, 6).bits, first.bits);
 }
 
+TEST(Blocked, AProcessIsWaitedForByTheOneBehindItAndByThoseWhoAskedToRead) {
+  const Word writes{Word{}.waiting().bits + Word::granted() + Word::announcement(3, false)};
+  EXPECT_TRUE(is_waited_for(writes, 0, 3));
+  EXPECT_FALSE(is_waited_for(writes, 0, 4));
+  EXPECT_TRUE(is_waited_for(writes, uint64_t{1} << 4, 36));
+  EXPECT_FALSE(is_waited_for(writes, uint64_t{1} << 36, 4)) << "it is being served";
+  const Word released{writes.bits + Word::released()};
+  EXPECT_FALSE(is_waited_for(released, uint64_t{1} << 4, 3));
+  EXPECT_FALSE(is_waited_for(released.waiting(), 0, 3)) << "it is in the queue again, behind";
+}
+
+// The words of each of some processes about one view.
+struct Said {
+  std::vector<Blocked> waits;
+  std::vector<Word> words;
+  std::vector<uint64_t> readers, notices;
+
+  explicit Said(size_t n) : waits(n), words(n), readers(n), notices(n) {}
+  // Process p waits in the queue behind `before`, which is told to have it behind.
+  void queue(size_t p, size_t before) {
+    waits[p] = Blocked::by(1, static_cast<unsigned>(before), 9);
+    words[p] = words[p].waiting();
+    words[before].bits += Word::announcement(static_cast<unsigned>(p), false);
+  }
+  std::vector<int> circle_from(int me) {
+    std::vector<int> names;
+    for (const auto& [process, said] : follow_waits(*this, me, static_cast<int>(waits.size()))) names.push_back(process);
+    return names;
+  }
+  bool blocked(int p, Blocked& said) const {
+    said = waits[static_cast<size_t>(p)];
+    return true;
+  }
+  bool has_notice(int p, int) const { return notices[static_cast<size_t>(p)] != 0; }
+  bool word(int p, int, int, Word& word, uint64_t& bits) const {
+    word = words[static_cast<size_t>(p)];
+    bits = readers[static_cast<size_t>(p)];
+    return true;
+  }
+};
+
+TEST(Blocked, ThoseWhoWaitForEachOtherAreACircle) {
+  Said said(3);
+  for (Word& word : said.words) word = word.waiting();
+  for (size_t p = 0; p < 3; ++p) {
+    said.waits[p] = Blocked::by(1, static_cast<unsigned>((p + 1) % 3), 9);
+    said.words[(p + 1) % 3].bits += Word::announcement(static_cast<unsigned>(p), false);
+  }
+  EXPECT_EQ(said.circle_from(1), (std::vector<int>{1, 2, 0}));
+  said.notices[2] = 1;
+  EXPECT_EQ(said.circle_from(1), std::vector<int>{});
+}
+
+// Process 0 has written and released, its notice to 1 has not arrived, and it waits again already, behind 2, which waits behind 1.
+TEST(Blocked, ANoticeThatIsUnderWayIsNoCircle) {
+  Said said(3);
+  said.words[0] = {Word{}.waiting().bits + Word::granted()};
+  said.queue(1, 0);
+  said.queue(2, 1);
+  said.words[0].bits += Word::released();
+  said.queue(0, 2);
+  for (int p = 0; p < 3; ++p) EXPECT_EQ(said.circle_from(p), std::vector<int>{}) << "from " << p;
+}
+
+// The same where 0 reads next: it has asked 2, which waits.
+TEST(Blocked, ANoticeThatIsUnderWayIsNoCircleOfAReader) {
+  Said said(3);
+  said.words[0] = {Word{}.waiting().bits + Word::granted()};
+  said.queue(1, 0);
+  said.queue(2, 1);
+  said.words[0].bits += Word::released();
+  said.waits[0] = Blocked::by(1, 2, 9);
+  said.readers[2] = 1;
+  for (int p = 0; p < 3; ++p) EXPECT_EQ(said.circle_from(p), std::vector<int>{}) << "from " << p;
+}
+
 TEST(ReleaseNotice, SaysWhatThereIsToBeCopied) {
   const ReleaseNotice word = ReleaseNotice::yes(77, true, 5);
   EXPECT_EQ(word.notice(), Notice::yes);
