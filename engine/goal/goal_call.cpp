@@ -97,6 +97,13 @@ int GOAL_Make(GOAL_Team team, const GOAL_Call* call, GOAL_Started* started) {
   });
 }
 
+int GOAL_Prepare(GOAL_Team team, const GOAL_Call* call, GOAL_Started* started) {
+  return hand_out(team, call, started, [&](goal_started& one) {
+    one.call = *call;
+    return team->team.prepare(*call, one);
+  });
+}
+
 int GOAL_Make_of(GOAL_Team team, GOAL_Schedule schedule, GOAL_Started* started) {
   if (!team || !schedule || !started) return fail(GOAL_ERR_ARG, "the team, the schedule or the place of the result is NULL");
   if (!schedule->instance) return fail(GOAL_ERR_STATE, "the schedule is not compiled");
@@ -108,7 +115,7 @@ int GOAL_Make_of(GOAL_Team team, GOAL_Schedule schedule, GOAL_Started* started) 
 }
 
 int GOAL_Restart(GOAL_Started started, void (*ended)(void* arg), void* arg) {
-  if (!started || !started->execution) return fail(GOAL_ERR_ARG, "nothing was made that could be started");
+  if (!started || !(started->execution || started->made)) return fail(GOAL_ERR_ARG, "nothing was made that could be started");
   started->ended = ended;
   started->arg = arg;
   return explained([&] { return started->start(); });

@@ -110,6 +110,10 @@ int GOAL_Start(GOAL_Team team, const GOAL_Call *call, void (*ended)(void *arg), 
 /* Makes one that is to be started again and again; memory, arrays and their sizes stay until GOAL_Release. GOAL_Restart starts it,
  * when it has ended if it was started before. No rank begins the next one before all have begun this one. */
 int GOAL_Make(GOAL_Team team, const GOAL_Call *call, GOAL_Started *started);
+/* The same, but waits until all ranks of the group make it: between ranks of one node short ones (what GOAL_Start takes through memory) then
+ * have memory of their own, and each start costs as little as a blocking call. Several may be started in different orders on different
+ * ranks. GOAL_Restart: GOAL_ERR_STATE while it is under way. */
+int GOAL_Prepare(GOAL_Team team, const GOAL_Call *call, GOAL_Started *started);
 int GOAL_Restart(GOAL_Started started, void (*ended)(void *arg), void *arg);
 /* The same of a compiled schedule of the group, which is the caller's, does not run, and stays until GOAL_Release. */
 int GOAL_Make_of(GOAL_Team team, GOAL_Schedule schedule, GOAL_Started *started);

@@ -90,10 +90,13 @@ class Operation final : public Attachment {
   // Makes what is started later, or again.
   int make() {
     if (!made_) return MPI_SUCCESS;
+    if (persistent_) device::enter_wait();
     for (Stage& stage : stages_) {
       GOAL_Call what{};
       stage.out = describe(*stage.work, stage.packed, what);
-      const int code = state_.team() ? GOAL_Make(state_.team(), &what, &stage.started) : int{GOAL_ERR_NO_SPACE};
+      const int code = !state_.team() ? int{GOAL_ERR_NO_SPACE}
+                       : persistent_  ? GOAL_Prepare(state_.team(), &what, &stage.started)
+                                      : GOAL_Make(state_.team(), &what, &stage.started);
       if (code != GOAL_SUCCESS) return raise_goal(function_, *request_.comm, code);
     }
     return MPI_SUCCESS;

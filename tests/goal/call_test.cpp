@@ -8,6 +8,7 @@
 #include <cstdio>
 #include <cstdlib>
 #include <deque>
+#include <numeric>
 #include <random>
 #include <string>
 #include <vector>
@@ -201,18 +202,69 @@ void each_kind_in_each_form(size_t count) {
       started.start();
       started.finish("a call that is started");
     }
-    Case made(kind, count, root, ++calls, false);
-    int code = GOAL_Make(team, &made.call, &made.started);
-    expect(code == GOAL_SUCCESS, "making", kind, count, code);
-    for (int turn = 0; turn < 3; ++turn) {
-      std::ranges::fill(made.out, 5);
-      if (kind == GOAL_CALL_BCAST && rank == root) made.out = made.expected;
-      code = GOAL_Restart(made.started, Case::has_ended, &made);
-      expect(code == GOAL_SUCCESS, "starting what was made", kind, count, code);
-      made.await();
-      made.check("what was made", GOAL_Result(made.started));
+    for (const auto make : {GOAL_Make, GOAL_Prepare}) {
+      Case made(kind, count, root, ++calls, false);
+      int code = make(team, &made.call, &made.started);
+      expect(code == GOAL_SUCCESS, "making", kind, count, code);
+      for (int turn = 0; turn < 9; ++turn) {
+        std::ranges::fill(made.out, 5);
+        if (kind == GOAL_CALL_BCAST && rank == root) made.out = made.expected;
+        code = GOAL_Restart(made.started, Case::has_ended, &made);
+        expect(code == GOAL_SUCCESS, "starting what was made", kind, count, code);
+        made.await();
+        made.check("what was made", GOAL_Result(made.started));
+      }
+      GOAL_Release(&made.started);
     }
-    GOAL_Release(&made.started);
+  }
+}
+
+// Each rank starts what was prepared in an order of its own, several at a time, and meets the others only through these.
+void prepared_in_any_order(size_t count) {
+  constexpr GOAL_Call_kind kAll[] = {GOAL_CALL_BARRIER, GOAL_CALL_BCAST,  GOAL_CALL_ALLREDUCE, GOAL_CALL_ALLTOALL,
+                                     GOAL_CALL_REDUCE,  GOAL_CALL_GATHER, GOAL_CALL_ALLGATHER, GOAL_CALL_SCAN};
+  std::deque<Case> all;
+  for (const GOAL_Call_kind kind : kAll) {
+    Case& made = all.emplace_back(kind, count, static_cast<int>(all.size()) % size, ++calls, false);
+    const int code = GOAL_Prepare(team, &made.call, &made.started);
+    expect(code == GOAL_SUCCESS, "preparing", kind, count, code);
+  }
+  std::mt19937 own(static_cast<unsigned>(rank) + 1);
+  std::vector<size_t> order(all.size());
+  std::iota(order.begin(), order.end(), size_t{0});
+  for (int turn = 0; turn < 200; ++turn) {
+    std::ranges::shuffle(order, own);
+    for (const size_t i : order) {
+      Case& made = all[i];
+      std::ranges::fill(made.out, 5);
+      if (made.call.kind == GOAL_CALL_BCAST && rank == made.call.root) made.out = made.expected;
+      const int code = GOAL_Restart(made.started, Case::has_ended, &made);
+      expect(code == GOAL_SUCCESS, "starting what was prepared", made.call.kind, count, code);
+    }
+    std::ranges::shuffle(order, own);
+    for (const size_t i : order) {
+      all[i].await();
+      all[i].check("what was prepared", GOAL_Result(all[i].started));
+    }
+    if (turn % 50 == 0) Case(GOAL_CALL_ALLREDUCE, count, 0, ++calls, false).run("a call beside what was prepared");
+  }
+  for (Case& made : all) GOAL_Release(&made.started);
+}
+
+// More than there is memory for: the rest goes by schedules, and what was freed is there again.
+void many_are_prepared() {
+  for (int turn = 0; turn < 2; ++turn) {
+    std::deque<Case> all;
+    for (int i = 0; i < 150; ++i) {
+      Case& made = all.emplace_back(GOAL_CALL_ALLREDUCE, i % 3 == 0 ? 20000 : 3, 0, ++calls, false);
+      const int code = GOAL_Prepare(team, &made.call, &made.started);
+      expect(code == GOAL_SUCCESS, "preparing one of many", made.call.kind, made.call.count, code);
+    }
+    for (Case& made : all) {
+      const int code = GOAL_Restart(made.started, Case::has_ended, &made);
+      expect(code == GOAL_SUCCESS, "starting one of many", made.call.kind, made.call.count, code);
+    }
+    for (Case& made : all) made.finish("one of many");
   }
 }
 
@@ -303,8 +355,8 @@ void wrong_arguments() {
   for (const auto kind : {GOAL_CALL_ALLGATHERV, GOAL_CALL_ALLTOALLV}) add(kind, [](GOAL_Call&) {});  // no sizes, no places
   for (const GOAL_Call& call : wrong) {
     GOAL_Started started = nullptr;
-    for (const int code :
-         {GOAL_Call_run(team, &call), GOAL_Start(team, &call, Case::has_ended, nullptr, &started), GOAL_Make(team, &call, &started)})
+    for (const int code : {GOAL_Call_run(team, &call), GOAL_Start(team, &call, Case::has_ended, nullptr, &started),
+                           GOAL_Make(team, &call, &started), GOAL_Prepare(team, &call, &started)})
       expect(code == GOAL_ERR_ARG && started == nullptr && GOAL_Explain()[0] != '\0', "a wrong argument", call.kind, call.count, code);
   }
   const GOAL_Call barrier = call_of(GOAL_CALL_BARRIER);
@@ -402,6 +454,8 @@ int main() {
   for (const size_t count : {0, 1, 100, 3000, 9000, 150000}) each_kind_in_each_form(count);
   std::mt19937 random(5);  // alike on all ranks
   for (int turn = 0; turn < 3; ++turn) many_at_once(random, 20000);
+  for (const size_t count : {0, 3, 2000, 30000}) prepared_in_any_order(count);
+  many_are_prepared();
   GOAL_Team with_memory = team;
   expect(GOAL_Team_open(&world, 8, GOAL_TEAM_NO_MEMORY, nullptr, nullptr, nullptr, &team) == GOAL_SUCCESS, "opening");
   for (const size_t count : {100, 9000})

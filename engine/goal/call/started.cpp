@@ -56,14 +56,18 @@ goal_started::~goal_started() {
 }
 
 int goal_started::start() {
+  if (made) return made->owner ? made->owner->restart(*made, ended, arg) : int{GOAL_ERR_FAILED};
   if (const int code = execution->start(call); code != GOAL_SUCCESS) return code;
   if (!StartedSchedules::instance().add(*this)) ended(arg);
   return GOAL_SUCCESS;
 }
 
+node::Run* goal_started::run() { return !made ? on_node : made->run ? &*made->run : nullptr; }
+
 int goal_started::result() {
   if (execution) return execution->take(call);
-  return on_node ? on_node->code : int{GOAL_ERR_FAILED};
+  const node::Run* const last = run();
+  return last ? last->code : int{GOAL_ERR_FAILED};
 }
 
 bool goal_started::give_up() {
@@ -72,11 +76,12 @@ bool goal_started::give_up() {
     execution->cancel();
     return true;
   }
-  if (on_node == nullptr) return false;
+  node::Run* const last = run();
+  if (last == nullptr) return false;
   const std::lock_guard held(node::PendingRuns::instance().lock);
-  if (on_node->owner == nullptr) return false;
-  on_node->owner->remove(*on_node);
-  on_node->owner = nullptr;
-  on_node->code = GOAL_ERR_FAILED;
+  if (last->owner == nullptr) return false;
+  last->owner->remove(*last);
+  last->owner = nullptr;
+  last->code = GOAL_ERR_FAILED;
   return true;
 }

@@ -13,11 +13,12 @@
 #include <vector>
 
 #include "engine/goal/call/execution.hpp"
-#include "engine/goal/node/pending_runs.hpp"
+#include "engine/goal/node/made_call.hpp"
 
 struct goal_started {
   GOAL_Call call;
-  // One of both.
+  // One of the three.
+  std::unique_ptr<portunus::goal::node::MadeCall> made;
   portunus::goal::node::Run* on_node = nullptr;
   std::shared_ptr<portunus::goal::Execution> execution;
   void (*ended)(void*) = nullptr;
@@ -28,12 +29,16 @@ struct goal_started {
   goal_started& operator=(const goal_started&) = delete;
   ~goal_started();
 
-  // Runs the execution, and enters the list. GOAL_* codes.
+  // Runs what was made. GOAL_* codes.
   int start();
   // GOAL_* codes, as GOAL_Result.
   int result();
   // True: ended() will not be called.
   bool give_up();
+
+ private:
+  // The last run through memory; nullptr: none.
+  portunus::goal::node::Run* run();
 };
 
 namespace portunus::goal {

@@ -73,6 +73,14 @@ int CallTeam::make(const GOAL_Call& call, goal_started& started) {
   return numbers.keep(started.execution->make(call, {context_, Residents::kTags + made_++ % kMade, 0, !waits_for_all(call)}));
 }
 
+int CallTeam::prepare(const GOAL_Call& call, goal_started& started) {
+  if (memory_) {
+    const int code = memory_->make(call, started.made);
+    if (code != node::kNotTaken) return code;
+  }
+  return make(call, started);
+}
+
 int CallTeam::make_of(GOAL_Schedule schedule, goal_started& started) const {
   started.execution = std::make_shared<Execution>(group_, schedule);
   return GOAL_SUCCESS;

@@ -34,10 +34,11 @@ class CallTeam {
   [[nodiscard]] const char* refusal_of(const GOAL_Call& call) const {
     return (options_ & GOAL_TEAM_CHECKED) != 0 ? nullptr : goal::refusal_of(call, group_);
   }
-  // GOAL_* codes, as GOAL_Call_run, GOAL_Start and GOAL_Make.
+  // GOAL_* codes, as GOAL_Call_run, GOAL_Start, GOAL_Make and GOAL_Prepare.
   int run(const GOAL_Call& call);
   int start(const GOAL_Call& call, goal_started& started);
   int make(const GOAL_Call& call, goal_started& started);
+  int prepare(const GOAL_Call& call, goal_started& started);
   // The same on the caller's schedule.
   int make_of(GOAL_Schedule schedule, goal_started& started) const;
 

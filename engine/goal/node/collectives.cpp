@@ -26,7 +26,7 @@ constexpr unsigned kEarlyCalls = 4;  // a group that is used less is not worth a
 constexpr size_t kMostMemory = size_t{48} << 20;
 std::atomic<size_t> memory_in_use{0};
 
-constexpr uint32_t kSlotsTag = kTags, kBuffersTag = kTags + 1, kMiddleTag = kTags + 2, kLongTag = kTags + 3;
+constexpr uint32_t kSlotsTag = kTags, kBuffersTag = kTags + 1, kMiddleTag = kTags + 2, kLongTag = kTags + 3, kMadeTag = kTags + 4;
 
 // Slots for started collectives that are not short: 1 MiB a rank, less where many share a node; and more where few do, so that what
 // lay in a slot has left the caches of both cores when it is written again (engine/transport/README.md). What is not long has slots of
@@ -34,6 +34,8 @@ constexpr uint32_t kSlotsTag = kTags, kBuffersTag = kTags + 1, kMiddleTag = kTag
 constexpr size_t kStartedSlots = 4, kMostLong = 256 * 1024, kMiddle = 16 * 1024, kLeastLong = 2048;
 size_t long_slots(size_t size) { return size == 2 ? 16 : size <= 4 ? 8 : kStartedSlots; }
 size_t long_buffer(size_t size) { return std::clamp((size_t{4} << 20) / kStartedSlots / size / 64 * 64, kLeastLong, kMostLong) + 48; }
+// Slots of a call that is made: the ranks may be one run apart, and more while that costs little.
+size_t made_slots(size_t room) { return room <= kMiddle ? kStartedSlots : 2; }
 size_t middle_buffer(size_t size) { return std::min(kMiddle + 48, long_buffer(size)); }
 
 bool is_reduction(GOAL_Call_kind kind) { return kind >= GOAL_CALL_REDUCE && kind <= GOAL_CALL_EXSCAN; }
@@ -89,11 +91,12 @@ void Collectives::stand(Standing::State state) {
 }
 
 Collectives::~Collectives() {
-  if (any_pending()) {
+  if (any_pending() || !made_.empty()) {
     PendingRuns& all = PendingRuns::instance();
     const std::lock_guard held(all.lock);
     Ended untold;
     fail_all(GOAL_ERR_FAILED, untold);
+    for (MadeCall* one : made_) one->owner = nullptr;
     all.remove(*this);
   }
   assert(memory_in_use.load(std::memory_order_relaxed) >= memory_);
@@ -107,12 +110,15 @@ int Collectives::failure() {
 
 // The first agreement also says whether all can share memory at all, and where cores are few.
 int Collectives::prepare(Agreement& agreement, bool& may) {
-  if (prepared_) return GOAL_SUCCESS;
+  if (prepared_) {
+    may = may && able_;
+    return GOAL_SUCCESS;
+  }
   may = waiting_.prepare(group_) && PendingRuns::instance().attend() && may;
   const int code = agreement.tell({.well = may, .crowded = waiting_.crowded(), .engine = waiting_.has_engine()});
   if (code == GOAL_ERR_NO_SPACE) return code;
   prepared_ = true;
-  may = agreement.all_well();
+  may = able_ = agreement.all_well();
   crowded_ = std::ranges::any_of(agreement.all, [](const Record& one) { return one.crowded != 0; });
   has_engine_ = std::ranges::any_of(agreement.all, [](const Record& one) { return one.engine != 0; });
   return code;
@@ -120,7 +126,7 @@ int Collectives::prepare(Agreement& agreement, bool& may) {
 
 // All ranks come to the same: whether there is memory, and how much.
 template <class Kind>
-int Collectives::make(Kind& kind, Agreement& agreement, const GOAL_Group& group) {
+int Collectives::make_memory(Kind& kind, Agreement& agreement, const GOAL_Group& group) {
   // Memory that serves speed alone must not take more than a half.
   for (size_t most = kMostMemory / 2;; most = kMostMemory) {
     const size_t bytes = size_ * kind.bytes_each();
@@ -148,7 +154,7 @@ bool Collectives::has(Kind& kind, Standing& standing) {
     Agreement agreement(group, context_, abort_);
     bool may = true;
     code_ = prepare(agreement, may);
-    if (code_ == GOAL_SUCCESS && may) code_ = make(kind, agreement, group);
+    if (code_ == GOAL_SUCCESS && may) code_ = make_memory(kind, agreement, group);
   } catch (const std::bad_alloc&) {
     code_ = fail_for_memory();
   }
@@ -332,6 +338,83 @@ int Collectives::start(const GOAL_Call& call, void (*ended)(void*), void* arg, R
   return GOAL_SUCCESS;
 }
 
+// Bytes of a rank's contribution to a call of so many.
+size_t contribution(const GOAL_Call& call, size_t bytes, size_t size) {
+  return call.kind == GOAL_CALL_ALLTOALL || call.kind == GOAL_CALL_SCATTER ? bytes * size : bytes;
+}
+
+MadeCall::~MadeCall() {
+  if (owner != nullptr) owner->forget(*this);
+  memory_in_use.fetch_sub(memory, std::memory_order_relaxed);
+}
+
+int Collectives::agree_on(size_t bytes, bool& may, Agreement& agreement) {
+  if (const int code = prepare(agreement, may); code != GOAL_SUCCESS) return code;
+  const int code = agreement.tell({.well = may, .memory = static_cast<int64_t>(bytes)});
+  may = may && agreement.all_well() &&
+        std::ranges::all_of(agreement.all, [&](const Record& one) { return one.memory == agreement.all[0].memory; });
+  return code;
+}
+
+int Collectives::make(const GOAL_Call& call, std::unique_ptr<MadeCall>& made) {
+  counted_ = nullptr;
+  if (short_.standing.state == Standing::failed) return code_;
+  if (short_.standing.state == Standing::none || (prepared_ && !able_) || is_forced(call.kind)) return kNotTaken;
+  constexpr size_t kHead = 16, kLine = 64;
+  const size_t bytes = bytes_of(call);
+  bool may = fits_slots(call.kind, bytes, size_, long_.slots.room());
+  const size_t room = ((may ? contribution(call, bytes, size_) : 0) + kHead + kLine - 1) / kLine * kLine - kHead;
+  GOAL_Group group = group_;
+  group.tag = kMadeTag;
+  // Memory is taken before the first exchange, on which others wait.
+  auto one = std::make_unique<MadeCall>(*this, call, bytes, room, made_slots(room), rank_, size_, group.tag);
+  if (!about_made_) about_made_.emplace(group, context_, abort_);
+  {
+    const std::lock_guard held(PendingRuns::instance().lock);
+    made_.push_back(one.get());
+  }
+  int code = agree_on(bytes, may, *about_made_);
+  if (code == GOAL_ERR_NO_SPACE) {  // the others have heard nothing, and wait for this call to be made again
+    about_made_.reset();
+    return code;
+  }
+  may = may && (fits_slots(call.kind, bytes, size_, kShortBuffer) || takes_when_looking(call.kind, bytes, size_, has_engine_));
+  if (code == GOAL_SUCCESS && may) {
+    const size_t before = memory_;
+    code = make_memory(one->lane.slots, *about_made_, group);
+    one->memory = memory_ - std::exchange(memory_, before);
+    if (one->lane.slots.made()) made = std::move(one);
+  }
+  return code != GOAL_SUCCESS ? failure() : made ? int{GOAL_SUCCESS} : kNotTaken;
+}
+
+int Collectives::restart(MadeCall& made, void (*ended)(void*), void* arg) {
+  Ended at_once;
+  bool news;
+  {
+    PendingRuns& all = PendingRuns::instance();
+    const std::lock_guard held(all.lock);
+    if (made.owner == nullptr || short_.standing.state == Standing::failed) return code_ == GOAL_SUCCESS ? int{GOAL_ERR_FAILED} : code_;
+    if (!made.lane.empty()) return GOAL_ERR_STATE;
+    made.run.emplace(made.call, made.bytes, digest(made.call), rank_, size_, made.lane.slots.claim(), ended, arg);
+    made.run->owner = this;
+    news = made.lane.start(*made.run, at_once);
+    if (!made.lane.empty()) pending_made_.push_back(&made);
+    settle(all);
+  }
+  if (news) waiting_.ring();
+  at_once.tell();
+  return GOAL_SUCCESS;
+}
+
+void Collectives::forget(MadeCall& made) {
+  PendingRuns& all = PendingRuns::instance();
+  const std::lock_guard held(all.lock);
+  std::erase(made_, &made);
+  std::erase(pending_made_, &made);
+  settle(all);
+}
+
 void Collectives::settle(PendingRuns& all) {
   if (any_pending()) all.add(*this);
   else all.remove(*this);
@@ -339,6 +422,8 @@ void Collectives::settle(PendingRuns& all) {
 
 void Collectives::fail_all(int code, Ended& ended) {
   for (Lane* lane : {&short_, &middle_, &long_}) lane->fail(code, ended);
+  for (MadeCall* made : pending_made_) made->lane.fail(code, ended);
+  pending_made_.clear();
 }
 
 bool Collectives::look(Ended& ended) {
@@ -348,6 +433,8 @@ bool Collectives::look(Ended& ended) {
   } else {
     for (Lane* lane : {&short_, &middle_, &long_})
       if (!lane->empty()) news = lane->look(ended) || news;
+    for (MadeCall* made : pending_made_) news = made->lane.look(ended) || news;
+    std::erase_if(pending_made_, [](const MadeCall* made) { return made->lane.empty(); });
     if (news) waiting_.ring();
   }
   settle(PendingRuns::instance());
@@ -356,6 +443,8 @@ bool Collectives::look(Ended& ended) {
 
 void Collectives::remove(Run& run) {
   for (Lane* lane : {&short_, &middle_, &long_}) lane->remove(run);
+  for (MadeCall* made : pending_made_) made->lane.remove(run);
+  std::erase_if(pending_made_, [](const MadeCall* made) { return made->lane.empty(); });
   settle(PendingRuns::instance());
 }
 

@@ -8,10 +8,13 @@
 #include <cstddef>
 #include <cstdint>
 #include <cstring>
+#include <memory>
+#include <optional>
 #include <vector>
 
 #include "engine/goal/goal_call.h"
 #include "engine/goal/node/exchange_buffers.hpp"
+#include "engine/goal/node/made_call.hpp"
 #include "engine/goal/node/pending_runs.hpp"
 #include "engine/goal/node/slot_call.hpp"
 #include "engine/goal/node/waiting.hpp"
@@ -36,6 +39,11 @@ class Collectives {
   // caller's after ended().
   int run(const GOAL_Call& call);
   int start(const GOAL_Call& call, void (*ended)(void*), void* arg, Run*& run);
+  // Makes a call that is started again and again; waits for the other ranks. The answer is the same on all of them.
+  int make(const GOAL_Call& call, std::unique_ptr<MadeCall>& made);
+  // Starts it. GOAL_ERR_STATE: it is under way.
+  int restart(MadeCall& made, void (*ended)(void*), void* arg);
+  void forget(MadeCall& made);
   // The call that was not taken last has failed otherwise, for want of memory, and will be made again: it counts for nothing.
   void take_back();
   // Under the lock of PendingRuns.
@@ -58,7 +66,9 @@ class Collectives {
   template <class Kind>
   bool has(Kind& kind, Standing& standing);
   template <class Kind>
-  int make(Kind& kind, Agreement& agreement, const GOAL_Group& group);
+  int make_memory(Kind& kind, Agreement& agreement, const GOAL_Group& group);
+  // Whether all ranks make a call of as many bytes, and all want to.
+  int agree_on(size_t bytes, bool& may, Agreement& agreement);
   // False: in vain, for good or for want of memory here.
   bool make_wanted();
   void stand(Standing::State state);
@@ -73,7 +83,7 @@ class Collectives {
   // Claims a number and begins behind what is under way; and ends so.
   bool begin_behind(const SlotCall& call);
   void end_behind();
-  [[nodiscard]] bool any_pending() const { return !short_.empty() || !middle_.empty() || !long_.empty(); }
+  [[nodiscard]] bool any_pending() const { return !short_.empty() || !middle_.empty() || !long_.empty() || !pending_made_.empty(); }
   Lane* lane_for(GOAL_Call_kind kind, size_t bytes);
   // Is it among those that have something under way?
   void settle(PendingRuns& all);
@@ -115,13 +125,15 @@ class Collectives {
   unsigned context_;
   AbortPredicate abort_;
   Waiting waiting_;
-  Lane short_, middle_, long_;  // short ones of all kinds, longer ones that were started
+  Lane short_, middle_, long_;                  // short ones of all kinds, longer ones that were started
+  std::vector<MadeCall*> made_, pending_made_;  // all; those that are under way. Under the lock of PendingRuns
+  std::optional<Agreement> about_made_;
   ExchangeBuffers buffers_;
   Standing for_buffers_;
   Ways to_all_, to_each_;
   unsigned calls_ = 0;
   bool wants_ = false;  // there were starts for which there is no memory yet
-  bool prepared_ = false, crowded_ = false, has_engine_ = false;
+  bool prepared_ = false, able_ = false, crowded_ = false, has_engine_ = false;
   size_t memory_ = 0;        // bytes, as counted against what all groups may have
   int code_ = GOAL_SUCCESS;  // of the failure
 };
