@@ -165,10 +165,12 @@ class Shared {
   static_assert(std::is_trivially_copyable_v<T>);
 
  public:
-  explicit Shared(size_t count) : data_(static_cast<T*>(shmem_calloc(count + 1, sizeof(T)))) {
+  explicit Shared(size_t count, bool zeroed = true)
+      : data_(static_cast<T*>(zeroed ? shmem_calloc(count + 1, sizeof(T)) : shmem_malloc((count + 1) * sizeof(T)))) {
     if (!data_)
       throw Error(CCC_ERR_NO_SPACE, "the symmetric heap has no room for " + std::to_string(count) + " elements; set SHMEM_SYMMETRIC_SIZE");
   }
+  Shared() = default;  // no memory
   Shared(Shared&& other) noexcept : data_(std::exchange(other.data_, nullptr)) {}
   Shared& operator=(Shared other) noexcept { return std::swap(data_, other.data_), *this; }
   ~Shared() {
@@ -177,7 +179,23 @@ class Shared {
   T* get() const { return data_; }
 
  private:
-  T* data_;
+  T* data_ = nullptr;
+};
+
+// Symmetric memory that is kept for the next time. All PEs make it grow alike.
+class Growing {
+ public:
+  void grow(size_t bytes) {
+    if (bytes <= bytes_) return;
+    memory_ = Shared<std::byte>();
+    memory_ = Shared<std::byte>(bytes, false);
+    bytes_ = bytes;
+  }
+  std::byte* get() const { return memory_.get(); }
+
+ private:
+  Shared<std::byte> memory_;
+  size_t bytes_ = 0;
 };
 
 template <class T, size_t R>

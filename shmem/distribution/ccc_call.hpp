@@ -38,10 +38,22 @@ void Domain<State, R>::same_hash(uint64_t hash, bool counts, const char* otherwi
 
 template <class State, size_t R>
 template <class F>
-void Domain<State, R>::same_everywhere(F index) {
+void Domain<State, R>::same_everywhere(const F& index) {
   Hash hash;
-  for (index_t number = 0; number < size(); ++number) hash.add(number_of(index(Vp<R>{at_of(number), number, -1})));
-  same_hash(hash.value, true, "`index` names other virtual processors on some PEs than on others");
+  const auto number_of = [&](const auto& named) {
+    if constexpr (std::is_convertible_v<decltype(named), index_t>) return named >= 0 && named < size() ? static_cast<index_t>(named) : -1;
+    else return places_.number_of(named);
+  };
+  for (index_t number = 0; number < size(); ++number) hash.add(number_of(index(Vp<R>{places_.at_of(number), number, -1})));
+  same_hash(hash.value, true, kDiffers);
+}
+
+template <class State, size_t R>
+void Domain<State, R>::same_everywhere(const Affine<R>& affine) {
+  Hash hash;
+  for (size_t d = 0; d < R; ++d) hash.add(affine.scale[d]), hash.add(affine.by[d]);
+  hash.add(affine.around);
+  same_hash(hash.value, true, kDiffers);
 }
 
 template <class State, size_t R>
@@ -98,62 +110,9 @@ void Domain<State, R>::leave(Entered<T, K>& entered) {
     Hash hash;
     const auto* const bytes = reinterpret_cast<const unsigned char*>(entered.memory.get());
     for (index_t i = 0; i < entered.room * static_cast<index_t>(sizeof(T)); ++i) hash.add(bytes[i]);
-    same_hash(hash.value, !mine_.empty(), "an `out` that is not dealt out has other values on some PEs than on others");
+    same_hash(hash.value, places_.count() > 0, "an `out` that is not dealt out has other values on some PEs than on others");
   }
   Plan(entered.within, entered.from, sizeof(T)).run(entered.memory.get(), entered.outside);
-}
-
-// The question who reads from whom is the same on both sides, so each lists its part of every message in the order of numbers.
-template <class State, size_t R>
-template <class M, class F>
-Exchange<State, M, R> Domain<State, R>::exchange(M State::*member, F index) {
-  if (checks_) same_everywhere(index);
-  Exchange<State, M, R> made;
-  const int me = shmem_my_pe();
-  std::map<int, std::map<index_t, ptrdiff_t>> in, out;  // of each PE: the virtual processors, and where their values go
-  size_t values = 0;
-  for (const Vp<R>& vp : mine_) {
-    const index_t wanted = number_of(index(vp));
-    ptrdiff_t place = -1;
-    if (wanted >= 0) {
-      const auto [found, fresh] = in[layout_.pe_of(at_of(wanted))].try_emplace(wanted, static_cast<ptrdiff_t>(values));
-      values += fresh;
-      place = found->second;
-    }
-    made.fetched_->place_.push_back(place);
-  }
-  made.fetched_->values_.resize(values);
-  for (index_t number = 0; number < size(); ++number) {
-    const Index at = at_of(number);
-    const int reader = layout_.pe_of(at);
-    const index_t wanted = number_of(index(Vp<R>{at, number, -1}));
-    if (reader != me && wanted >= 0 && layout_.pe_of(at_of(wanted)) == me) out[reader].emplace(wanted, 0);
-  }
-  const auto member_of = [&](index_t number) { return &(states_.get()[layout_.offset_of(at_of(number))].*member); };
-  if (const auto here = in.find(me); here != in.end()) {
-    for (const auto& [number, place] : here->second) made.local_.push_back({static_cast<size_t>(place), member_of(number)});
-    in.erase(here);
-  }
-  const auto check = Exchange<State, M, R>::check;
-  check(GOAL_Create(&made.schedule_));
-  std::vector<GOAL_Piece> pieces;
-  const auto message = [&](const std::map<index_t, ptrdiff_t>& list, auto address) {
-    pieces.clear();
-    for (const auto& [number, place] : list) pieces.push_back(GOAL_Part(GOAL_User(address(number, place)), sizeof(M)));
-    return GOAL_Pieces(pieces.data(), static_cast<uint32_t>(pieces.size()));
-  };
-  for (const auto& [pe, list] : in) {
-    const GOAL_Buffer to =
-        message(list, [&](index_t, ptrdiff_t place) { return &made.fetched_->values_[static_cast<size_t>(place)].value; });
-    check(GOAL_Recv(made.schedule_, to, list.size() * sizeof(M), pe, 0, nullptr));
-  }
-  for (const auto& [pe, list] : out) {
-    const GOAL_Buffer from = message(list, [&](index_t number, ptrdiff_t) { return member_of(number); });
-    check(GOAL_Send(made.schedule_, from, list.size() * sizeof(M), pe, 0, nullptr));
-  }
-  check(GOAL_Unbuffered(made.schedule_));
-  check(GOAL_Compile(made.schedule_));
-  return made;
 }
 
 }  // namespace ccc

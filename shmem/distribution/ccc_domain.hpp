@@ -12,25 +12,17 @@
 
 #include <algorithm>
 #include <cstring>
-#include <map>
 #include <memory>
 #include <tuple>
 #include <vector>
 
 #include "ccc_array.hpp"
+#include "ccc_pattern.hpp"
+#include "ccc_tree.hpp"
 #include "goal.h"
 #include "portals4_ext.h"
 
 namespace ccc {
-
-// A virtual processor: its place in the grid, and its row-major number.
-template <size_t R>
-struct Vp {
-  std::array<index_t, R> at;
-  index_t number;
-  index_t local;  // its place among those of this PE
-  operator index_t() const { return number; }
-};
 
 // ---- Arguments of a call -----------------------------------------------------------------------------------------
 
@@ -132,8 +124,13 @@ class View {
 template <class M, size_t R>
 class Fetched {
  public:
-  bool has(const Vp<R>& vp) const { return place_[static_cast<size_t>(vp.local)] >= 0; }  // its index named one
-  const M& operator[](const Vp<R>& vp) const { return values_[static_cast<size_t>(place_[static_cast<size_t>(vp.local)])].value; }
+  // Whether its index named one.
+  bool has(const Vp<R>& vp) const {
+    return place_.empty() ? named_.empty() || named_[static_cast<size_t>(vp.local)] : place_[static_cast<size_t>(vp.local)] >= 0;
+  }
+  const M& operator[](const Vp<R>& vp) const {
+    return values_[static_cast<size_t>(place_.empty() ? vp.local : place_[static_cast<size_t>(vp.local)])].value;
+  }
 
  private:
   template <class, size_t>
@@ -143,12 +140,25 @@ class Fetched {
   struct Value {
     M value;
   };
-  std::vector<Value> values_;
-  std::vector<ptrdiff_t> place_;  // of each local virtual processor
+  // Makes room for the values of a pattern; the runs that bring them, from others' places to places in values_.
+  std::vector<Run> expect(const Runs& runs, size_t rooms, size_t all);
+  std::unique_ptr<Value[]> values_;
+  std::vector<bool> named_;     // of each local place; empty: all
+  std::vector<index_t> place_;  // of each local place in values_; empty: the same place
 };
 
 template <class State, size_t R = 1>
 class Domain;
+
+// Copies the members at the places that a run names, one behind the other.
+template <class State, class M>
+void copy_members(M* to, const State* states, const Run& run, M State::*member) {
+  const State* const from = states + run.offset;
+  const auto copy = [=, count = run.count](index_t step) {
+    for (index_t k = 0; k < count; ++k) memcpy(static_cast<void*>(to + k), &(from[k * step].*member), sizeof(M));
+  };
+  run.step == 1 ? copy(1) : copy(run.step);
+}
 
 // A fixed pattern of gets as a schedule that is run again and again: no barrier. The members that are read stay as they are
 // from start to wait; the result is valid until the next start.
@@ -156,15 +166,22 @@ template <class State, class M, size_t R>
 class Exchange {
  public:
   Exchange(Exchange&& other) noexcept
-      : fetched_(std::move(other.fetched_)), local_(std::move(other.local_)), schedule_(std::exchange(other.schedule_, nullptr)) {}
+      : fetched_(std::move(other.fetched_)),
+        here_(std::move(other.here_)),
+        sent_(std::move(other.sent_)),
+        outbox_(std::move(other.outbox_)),
+        states_(other.states_),
+        member_(other.member_),
+        schedule_(std::exchange(other.schedule_, nullptr)) {}
   Exchange(const Exchange&) = delete;
   ~Exchange() {
     if (request_ != GOAL_REQUEST_NULL) GOAL_Wait(&request_);
     if (schedule_) GOAL_Free(&schedule_);
   }
   void start() {
+    for (const Run& run : sent_) copy_members(&outbox_[static_cast<size_t>(run.base)].value, states_, run, member_);
     check(GOAL_Run(schedule_, &request_));
-    for (const auto& [to, from] : local_) memcpy(&fetched_->values_[to].value, from, sizeof(M));
+    for (const Run& run : here_) copy_members(&fetched_->values_[static_cast<size_t>(run.first)].value, states_, run, member_);
   }
   const Fetched<M, R>& wait() {
     check(GOAL_Wait(&request_));
@@ -179,7 +196,10 @@ class Exchange {
   Exchange() : fetched_(std::make_unique<Fetched<M, R>>()) {}
 
   std::unique_ptr<Fetched<M, R>> fetched_;
-  std::vector<std::pair<size_t, const M*>> local_;
+  std::vector<Run> here_, sent_;
+  std::unique_ptr<typename Fetched<M, R>::Value[]> outbox_;
+  const State* states_ = nullptr;
+  M State::*member_ = nullptr;
   GOAL_Schedule schedule_ = nullptr;
   GOAL_Request request_ = GOAL_REQUEST_NULL;
 };
@@ -194,10 +214,12 @@ class Domain {
   using Index = std::array<index_t, R>;
 
   // Virtual processors in each dimension, and how many in a row a PE takes at a time; 0: one block for each PE.
-  explicit Domain(Index vps, Index blocks = {}) : layout_(dealt(vps, blocks)), states_(static_cast<size_t>(layout_.rooms())), vps_(vps) {
-    layout_.each(shmem_my_pe(), [&](const Index& at, index_t offset) { mine_.push_back({at, number_of(at), offset}); });
-    for (size_t i = 0; i < mine_.size(); ++i)
-      place_of_.push_back(static_cast<size_t>(mine_[i].local)), mine_[i].local = static_cast<index_t>(i);
+  explicit Domain(Index vps, Index blocks = {})
+      : layout_(dealt(vps, blocks)),
+        places_(layout_, shmem_my_pe()),
+        states_(static_cast<size_t>(layout_.rooms())),
+        words_(static_cast<size_t>(shmem_n_pes()) + kWords),
+        vps_(vps) {
     checks_ = PtlxDebug("domains") != 0;
   }
   Domain(const Domain&) = delete;
@@ -209,76 +231,34 @@ class Domain {
     return all;
   }
   const Layout<R>& layout() const { return layout_; }
-  State& state(const Vp<R>& vp) { return states_.get()[place_of_[static_cast<size_t>(vp.local)]]; }
+  State& state(const Vp<R>& vp) { return states_.get()[vp.local]; }
 
   // f(State&, Vp) for every virtual processor, also those without data.
   template <class F>
   void each(F f) {
-    for (const Vp<R>& vp : mine_) f(state(vp), vp);
+    State* const states = states_.get();
+    places_.each([&](const auto& stretch) {
+      for (index_t k = 0; k < stretch.count; ++k) f(states[stretch.place + k], stretch[k]);
+    });
   }
 
-  // Every virtual processor reads `member` of virtual processor index(vp): an Index, a number, or -1 for none.
+  // Every virtual processor reads `member` of virtual processor index(vp): an Index, a number, or -1 for none. Or `index` is a closed form:
+  // shift, circular_shift, strided.
   template <class M, class F>
-  Fetched<M, R> get(M State::*member, F index) {
-    Fetched<M, R> fetched;
-    if (checks_) same_everywhere(index);
-    shmem_barrier_all();
-    std::map<index_t, ptrdiff_t> known;
-    for (const Vp<R>& vp : mine_) {
-      const index_t wanted = number_of(index(vp));
-      fetched.place_.push_back(wanted < 0 ? -1 : known.try_emplace(wanted, static_cast<ptrdiff_t>(known.size())).first->second);
-    }
-    fetched.values_.resize(known.size());
-    for (const auto& [number, place] : known) fetch(number, &fetched.values_[static_cast<size_t>(place)].value, member);
-    shmem_quiet();
-    shmem_barrier_all();
-    return fetched;
-  }
+  Fetched<M, R> get(M State::*member, const F& index);
 
   // Every virtual processor writes value(State, vp) to `member` of virtual processor index(vp). Two writers of one: the one
-  // with the higher number, or with PTL_DEBUG=domains an Error. Evaluates `index` for all virtual processors.
+  // with the higher number, or with PTL_DEBUG=domains an Error.
   template <class M, class F, class V>
-  void put(M State::*member, F index, V value) {
-    if (checks_) same_everywhere(index);
-    Shared<M> outbox(static_cast<size_t>(layout_.rooms()));
-    for (const Vp<R>& vp : mine_) outbox.get()[place_of_[static_cast<size_t>(vp.local)]] = value(std::as_const(state(vp)), vp);
-    std::map<index_t, Index> writer;  // of each that is written: the highest comes last
-    for (index_t number = 0; number < size(); ++number) {
-      const Index at = at_of(number);
-      const index_t written = number_of(index(Vp<R>{at, number, -1}));
-      if (written < 0) continue;
-      if (!writer.insert_or_assign(written, at).second && checks_)
-        throw Error(CCC_ERR_ARG, "two virtual processors put to number " + std::to_string(written));
-    }
-    shmem_barrier_all();
-    for (const Vp<R>& vp : mine_)
-      if (const auto found = writer.find(vp.number); found != writer.end())
-        shmem_getmem(&(state(vp).*member), outbox.get() + layout_.offset_of(found->second), sizeof(M), layout_.pe_of(found->second));
-    shmem_barrier_all();
-  }
+  void put(M State::*member, const F& index, V value);
 
   // op(a, b) over the members of all, as a binary tree over their numbers: the same bits wherever they are. On all PEs.
   template <class M, class F>
-  M reduce(M State::*member, F op) {
-    const auto room = static_cast<size_t>(layout_.rooms());
-    Shared<M> outbox(room);
-    for (const Vp<R>& vp : mine_) outbox.get()[place_of_[static_cast<size_t>(vp.local)]] = state(vp).*member;
-    shmem_barrier_all();
-    std::vector<M> all(static_cast<size_t>(size())), theirs(room);
-    for (int pe = 0; pe < shmem_n_pes(); ++pe) {
-      shmem_getmem(theirs.data(), outbox.get(), room * sizeof(M), pe);
-      layout_.each(pe,
-                   [&](const Index& at, index_t offset) { all[static_cast<size_t>(number_of(at))] = theirs[static_cast<size_t>(offset)]; });
-    }
-    shmem_barrier_all();
-    for (size_t width = 1; width < all.size(); width *= 2)
-      for (size_t i = 0; i + width < all.size(); i += 2 * width) all[i] = op(all[i], all[i + width]);
-    return all.at(0);
-  }
+  M reduce(M State::*member, F op);
 
   // The gets of a fixed pattern, kept. Both sides compute it from `index`. The domain outlives it; freed by all PEs.
   template <class M, class F>
-  Exchange<State, M, R> exchange(M State::*member, F index);
+  Exchange<State, M, R> exchange(M State::*member, const F& index);
 
   // Brings arguments in, calls body(*this, view or value...), brings them out. An argument that is not dealt out is the same for all on
   // the way in, and PE 0's on the way out; with PTL_DEBUG=domains an Error where the bytes of others differ.
@@ -309,29 +289,29 @@ class Domain {
   };
 
   static Layout<R> dealt(const Index& vps, const Index& blocks);
-  index_t number_of(const Index& at) const {
-    index_t number = 0;
-    for (size_t d = 0; d < R; ++d) {
-      if (at[d] < 0 || at[d] >= vps_[d]) return -1;
-      number = number * vps_[d] + at[d];
-    }
-    return number;
-  }
-  index_t number_of(index_t number) const { return number >= 0 && number < size() ? number : -1; }
-  Index at_of(index_t number) const {
-    Index at{};
-    for (size_t d = R; d-- > 0; number /= vps_[d]) at[d] = number % vps_[d];
-    return at;
-  }
+  Layout<R> in_rows() const;
+  // The runs and the room of a step that goes from PE to PE.
+  struct Asked {
+    std::vector<Run> runs;        // of others, that name places here; pe: whose
+    std::vector<Run> mine;        // of this PE, that name others' places, by PE
+    std::byte* outbox = nullptr;  // where a PE packs its elements; symmetric
+  };
+  // Tells every PE which of the runs name its places. pack(Asked) fills the outbox before. Collective.
+  template <class Pack>
+  Asked ask(const Runs& runs, size_t element, Pack pack);
   template <class M>
-  void fetch(index_t number, M* to, M State::*member) {
-    const Index at = at_of(number);
-    shmem_getmem_nbi(to, &(states_.get()[layout_.offset_of(at)].*member), sizeof(M), layout_.pe_of(at));
-  }
+  void fetch(const Run& run, M* to, M State::*member);
+  // f(State, Vp, k) for the local places of a run, k = 0 .. or back from the last.
   template <class F>
-  void same_everywhere(F index);
+  void along(const Run& run, bool onward, F f);
+  // Which writer has each local place, if two may want one: the highest number. An Error on all PEs with PTL_DEBUG=domains.
+  std::vector<index_t> winners(const std::vector<Run>& own, const std::vector<Run>& others);
+  template <class F>
+  void same_everywhere(const F& index);
+  static constexpr const char* kDiffers = "`index` names other virtual processors on some PEs than on others";
   // An Error on all PEs unless the hashes of those that count are the same.
   void same_hash(uint64_t hash, bool counts, const char* otherwise);
+  void same_everywhere(const Affine<R>& affine);
   struct Hash {
     uint64_t value = 0xcbf29ce484222325u;
     void add(index_t number) { value = (value ^ static_cast<uint64_t>(number)) * 0x100000001b3u; }
@@ -363,15 +343,19 @@ class Domain {
     ~Network() { GOAL_Finalize(); }
   } network_;
   Layout<R> layout_;  // of the virtual processors
+  Places<R> places_;
   Shared<State> states_;
+  enum { kSignals = 0, kReduced = 64, kTable = 68, kWords = 70 };
+  Shared<uint64_t> words_;  // signals of reductions; what is agreed upon; where the runs for each PE begin
+  uint64_t reductions_ = 0;
+  Growing room_, boxes_;  // for what others read, and for nodes of reductions
   Index vps_;
-  std::vector<Vp<R>> mine_;
-  std::vector<size_t> place_of_;  // in states_, of each of mine_
   bool checks_ = false;
 };
 
 }  // namespace ccc
 
 #include "ccc_call.hpp"
+#include "ccc_step.hpp"
 
 #endif

@@ -3,6 +3,7 @@
 #include <ccc.hpp>
 
 #include <cstdlib>
+#include <random>
 #include <string>
 #include <vector>
 
@@ -191,4 +192,142 @@ TEST(Domain, RefusesArgumentsThatDoNotFit) {
   EXPECT_NE(error_of([&] { line.call(nothing, ccc::in(ccc::front(data.data(), {16}), ccc::balanced)); }).find("block, cyclic"),
             std::string::npos);
   EXPECT_NE(error_of([] { ccc::Domain<State> none({0}); }), "");
+}
+
+// Random domains, and indices in closed form, each beside the function that says the same.
+namespace {
+
+template <size_t R>
+struct Named {
+  ccc::Affine<R> affine;
+  std::array<index_t, R> vps;
+  std::array<index_t, R> operator()(const ccc::Vp<R>& vp) const {
+    std::array<index_t, R> at;
+    for (size_t d = 0; d < R; ++d) {
+      at[d] = affine.scale[d] * vp.at[d] + affine.by[d];
+      if (affine.around) at[d] = (at[d] % vps[d] + vps[d]) % vps[d];
+    }
+    return at;
+  }
+};
+
+template <size_t R>
+void closed_forms_are_their_functions(std::mt19937& random) {
+  const auto draw = [&](index_t low, index_t high) { return low + static_cast<index_t>(random() % static_cast<unsigned>(high - low + 1)); };
+  std::array<index_t, R> vps{}, blocks{};
+  Named<R> named{{{}, {}, draw(0, 1) == 1}, {}};
+  for (size_t d = 0; d < R; ++d) {
+    vps[d] = named.vps[d] = draw(1, R == 1 ? 60 : R == 2 ? 12 : 6);
+    blocks[d] = draw(0, 3);
+    named.affine.scale[d] = draw(0, 2) == 0 ? draw(-3, 3) : 1;
+    named.affine.by[d] = draw(-vps[d] - 2, vps[d] + 2);
+  }
+  Filled<R> domain(vps, blocks);
+  index_t size = 1;
+  for (const index_t n : vps) size *= n;
+  const auto number_of = [&](const std::array<index_t, R>& at) {
+    index_t number = 0;
+    for (size_t d = 0; d < R; ++d) {
+      if (at[d] < 0 || at[d] >= vps[d]) return index_t{-1};
+      number = number * vps[d] + at[d];
+    }
+    return number;
+  };
+  const auto by_number = [&](const ccc::Vp<R>& vp) { return number_of(named(vp)); };
+  const auto expect_all = [&](const auto& got, double more) {
+    domain.each([&](State&, const ccc::Vp<R>& vp) {
+      const index_t wanted = by_number(vp);
+      ASSERT_EQ(got.has(vp), wanted >= 0) << vp.number;
+      if (wanted >= 0) {
+        ASSERT_EQ(got[vp], value_of(wanted) + more) << vp.number;
+      }
+    });
+  };
+  expect_all(domain.get(&State::value, named.affine), 0);
+  expect_all(domain.get(&State::value, named), 0);
+  expect_all(domain.get(&State::value, by_number), 0);
+
+  std::vector<double> written(static_cast<size_t>(size), -1.0);
+  std::vector<ccc::Vp<R>> all(static_cast<size_t>(size));
+  for (index_t number = 0; number < size; ++number) {
+    ccc::Vp<R> vp{{}, number, -1};
+    for (size_t d = R, rest = static_cast<size_t>(number); d-- > 0; rest /= static_cast<size_t>(vps[d]))
+      vp.at[d] = static_cast<index_t>(rest) % vps[d];
+    all[static_cast<size_t>(number)] = vp;
+    if (const index_t to = by_number(vp); to >= 0) written[static_cast<size_t>(to)] = value_of(number) * 3;
+  }
+  const auto put = [&](const auto& index) {
+    domain.put(&State::other, index, [](const State& mine, auto) { return mine.value * 3; });
+    domain.each([&](State& mine, const ccc::Vp<R>& vp) {
+      ASSERT_EQ(mine.other, written[static_cast<size_t>(vp.number)]) << vp.number;
+      mine.other = -1.0;
+    });
+  };
+  put(named.affine), put(named), put(by_number);
+  // The member that is written may be the one that is read: all see what was before.
+  std::vector<double> moved(static_cast<size_t>(size));
+  for (index_t number = 0; number < size; ++number) moved[static_cast<size_t>(number)] = value_of(number);
+  for (const auto& vp : all)
+    if (const index_t to = by_number(vp); to >= 0) moved[static_cast<size_t>(to)] = value_of(vp.number) + 1;
+  domain.put(&State::value, named.affine, [](const State& mine, auto) { return mine.value + 1; });
+  domain.each([&](State& mine, const ccc::Vp<R>& vp) {
+    ASSERT_EQ(mine.value, moved[static_cast<size_t>(vp.number)]) << vp.number;
+    mine.value = value_of(vp.number);
+  });
+
+  auto exchange = domain.exchange(&State::value, named.affine), beside = domain.exchange(&State::value, by_number);
+  for (int run = 0; run < 2; ++run) {
+    shmem_barrier_all();
+    exchange.start(), beside.start();
+    expect_all(exchange.wait(), run);
+    expect_all(beside.wait(), run);
+    shmem_barrier_all();
+    domain.each([](State& mine, auto) { mine.value += 1; });
+  }
+  std::vector<double> tree;
+  for (index_t number = 0; number < size; ++number) tree.push_back(value_of(number) + 2);
+  for (size_t width = 1; width < tree.size(); width *= 2)
+    for (size_t i = 0; i + width < tree.size(); i += 2 * width) tree[i] = tree[i] - 0.7 * tree[i + width];
+  domain.each([&](State& mine, auto vp) { mine.value = value_of(vp) + 2; });
+  EXPECT_EQ(domain.reduce(&State::value, [](double a, double b) { return a - 0.7 * b; }), tree[0]);
+}
+
+}  // namespace
+
+TEST(Domain, IndicesInClosedFormAreTheirFunctionsForAnyShapeShiftAndStride) {
+  std::mt19937 random(20261128);
+  for (int turn = 0; turn < 25 && !HasFatalFailure(); ++turn) {
+    SCOPED_TRACE("turn " + std::to_string(turn));
+    closed_forms_are_their_functions<1>(random);
+    closed_forms_are_their_functions<2>(random);
+    closed_forms_are_their_functions<3>(random);
+  }
+}
+
+TEST(Domain, AShiftOfManyIsFewRunsHoweverTheyAreDealtOut) {
+  const auto runs = [](const auto& vps, const auto& blocks, const auto& affine) {
+    constexpr size_t R = std::tuple_size_v<std::decay_t<decltype(vps)>>;
+    std::array<ccc::Dimension, R> dimensions;
+    for (size_t d = 0; d < R; ++d)
+      dimensions[d] = {vps[d], blocks[d] == 0 ? ccc::block : ccc::block_cyclic(blocks[d]), d == 0 ? index_t{count()} : 1};
+    return ccc::Places<R>(ccc::Layout<R>(dimensions), me()).pattern(affine).all().size();
+  };
+  using One = std::array<index_t, 1>;
+  using Two = std::array<index_t, 2>;
+  EXPECT_LE(runs(One{1000000}, One{0}, ccc::circular_shift(-1)), 3u);
+  EXPECT_LE(runs(One{1000000}, One{1}, ccc::shift(7)), 3u);
+  EXPECT_LE(runs(One{1000000}, One{0}, ccc::strided<1>({2}, {1})), 3u);
+  EXPECT_LE(runs(Two{1000, 1000}, Two{0, 0}, ccc::circular_shift(1, 0)), 3u);
+  EXPECT_LE(runs(Two{1000, 1000}, Two{0, 0}, ccc::circular_shift(0, 1)), 2001u);
+}
+
+TEST(Domain, WhatManyNameIsFetchedOnce) {
+  Filled<1> domain({50}, {3});
+  const auto one = domain.get(&State::value, [](auto) { return index_t{17}; });
+  const auto* first = static_cast<const double*>(nullptr);
+  domain.each([&](State&, auto vp) {
+    if (!first) first = &one[vp];
+    EXPECT_EQ(&one[vp], first);
+    EXPECT_EQ(one[vp], value_of(17));
+  });
 }
