@@ -337,7 +337,7 @@ def sweep_dead():
     """Removes the namespaces of earlier runs that were killed before they could."""
     for line in ip("netns", "list", check=False).stdout.splitlines():
         name = line.split()[0]
-        pid = name[3:-1]
+        pid = name[3:-1].partition("h")[0]
         if name.startswith("ptl") and name[-1] in "abp" and pid.isdigit() and not os.path.exists(f"/proc/{pid}"):
             ip("netns", "del", name, check=False)
 
