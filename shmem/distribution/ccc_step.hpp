@@ -49,7 +49,8 @@ std::vector<Run> Fetched<M, R>::expect(const Runs& runs, size_t rooms, size_t al
 template <class State, size_t R>
 template <class M>
 void Domain<State, R>::fetch(const Run& run, M* to, M State::*member) {
-  if (const auto* const states = static_cast<const State*>(shmem_ptr(states_.get(), run.pe))) return copy_members(to, states, run, member);
+  const void* const there = run.pe == shmem_my_pe() ? states_.get() : shmem_ptr(states_.get(), run.pe);
+  if (there) return copy_members(to, static_cast<const State*>(there), run, member);
   const auto distance = static_cast<size_t>(std::abs(run.step)) * sizeof(State);
   if (run.count < 4 || distance > 8 * sizeof(M) + 256) {
     for (index_t k = 0; k < run.count; ++k)
