@@ -50,17 +50,20 @@ fabric::Prefix FabricTransport::prefix_to(const FabricLink& link, uint32_t magic
 // operation free. A result other than 0 leaves the operation with the caller.
 ssize_t FabricTransport::hand_to_provider(FabricLink& link, Operation& operation, size_t size, bool confirmed) {
   assert(operation.kind == Kind::send && !operation.active && size > 0 && size <= buffer_size(Kind::send));
-  ssize_t status;
-  if (size <= inject_size_ && !confirmed) {
-    status = fi_inject(endpoint_.ep.get(), operation.buffer, size, link.address);
-    if (status != 0) return asked(status);
+  const bool injected = size <= inject_size_ && !confirmed;
+  const ssize_t status = injected ? fi_inject(endpoint_.ep.get(), operation.buffer, size, link.address)
+                                  : fi_send(endpoint_.ep.get(), operation.buffer, size, operation.descriptor, link.address, &operation);
+  if (!injected || status != 0) asked(status);
+  // A sender that was refused for now is woken by a completion of ours, if one is to come, and else by nothing.
+  held_back_ = status == -FI_EAGAIN && sends_in_flight_ == 0;
+  if (status != 0) return status;
+  if (injected) {
     link.unconfirmed = true;
     pool_of(Kind::send).push_back(&operation);
-    return 0;
+  } else {
+    taken(link, operation);
   }
-  status = asked(fi_send(endpoint_.ep.get(), operation.buffer, size, operation.descriptor, link.address, &operation));
-  if (status == 0) taken(link, operation);
-  return status;
+  return 0;
 }
 
 // Notes that the provider has a send or write, whose completion says that all sent to this link before has gone, too.
@@ -383,7 +386,7 @@ bool FabricTransport::idle() {
   // Two probes are tried, since the first may do no more than notice that the connection stands.
   for (int i = 0; i < 2 && !opening_.empty(); ++i)
     if (probe() > 0) return false;
-  if (connections_due_ || !disconnected_.empty() || !pool_of(Kind::receive).empty() || !refused_.empty()) return false;
+  if (held_back_ || connections_due_ || !disconnected_.empty() || !pool_of(Kind::receive).empty() || !refused_.empty()) return false;
   // The descriptor tells only of messages that come without a call of ours: the queue is read before anybody sleeps on it.
   if (endpoint_.cq_fd < 0 || endpoint_.must_be_read()) return !unread_;
   fid* queue = &endpoint_.cq->fid;

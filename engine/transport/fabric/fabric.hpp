@@ -175,9 +175,10 @@ class FabricTransport final : public Transport, public Bundling, private fabric:
   size_t unsettled_ = 0;                      // links that have never been ready
   uint32_t turn_ = 0;
   bool connections_due_ = false;
-  bool served_ = false;  // something was completed since `idle` was asked
-  bool unread_ = true;   // the completion queue may hold something, whatever its descriptor says
-  size_t offers_ = 0;    // peers that were offered slots, also those that are gone
+  bool served_ = false;     // something was completed since `idle` was asked
+  bool unread_ = true;      // the completion queue may hold something, whatever its descriptor says
+  bool held_back_ = false;  // the provider has refused the last send for now, with none in flight
+  size_t offers_ = 0;       // peers that were offered slots, also those that are gone
   size_t sends_in_flight_ = 0;
   std::vector<fabric::FabricLink*> refused_;  // their next piece was refused, with none on its way
   std::vector<fabric::FabricLink*> framed_;   // they collect messages, or did since the last flush

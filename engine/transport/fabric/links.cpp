@@ -120,6 +120,7 @@ void FabricTransport::disconnect(FabricLink& link) {
   if (!spoke) --calling_;
   if (link.state != LinkState::ready) --unsettled_;
   link.state = LinkState::ending;
+  held_back_ = false;  // by this link, perhaps; others try again
   link.ended = spoke ? std::chrono::steady_clock::now() + kGrace : std::chrono::steady_clock::time_point{};
   disconnected_.push_back(&link);
 }

@@ -69,6 +69,8 @@ FabricTransport::FabricTransport(Sink& sink, const FabricOptions& options)
 FabricTransport::~FabricTransport() {
   drain_on_close();
   if (wait_ >= 0) close(wait_);
+  // Regions are in use as long as the endpoint may receive into them; those that belong to it end before it.
+  if (!endpoint_.needs(FI_MR_ENDPOINT)) endpoint_.ep.reset();
 }
 
 void FabricTransport::size_messages() {
@@ -150,9 +152,9 @@ fabric::Hello FabricTransport::hello() const {
 }
 
 // Sends a probe behind injected messages: its completion says that they have left, which fi_inject does not tell. False: a probe could not
-// be sent yet.
+// be sent yet. With shm they lie in the peer's memory at once.
 bool FabricTransport::confirm() {
-  if (!endpoint_.by_streams()) return true;
+  if (endpoint_.info->addr_format == FI_ADDR_STR) return true;
   bool all = true;
   for (const auto& link : links_) {
     if (!link->unconfirmed || link->state != LinkState::ready) continue;
