@@ -7,6 +7,7 @@
 
 #include <algorithm>
 #include <cctype>
+#include <cstdlib>
 #include <cstring>
 #include <deque>
 #include <map>
@@ -62,6 +63,8 @@ class TransportPair {
     options.interface = "127.0.0.1";
     options.ring_bytes = 64 * 1024;
     if (variant) variant->choose(options);
+    if (const char* const provider = std::getenv("PTL_FABRIC_PROVIDER"); provider != nullptr && !options.provider.empty())
+      options.provider = provider;  // one that the table does not know
     hub_.capacity = 1000;
     for (int side : {0, 1}) {
       TransportOpening opening{sinks[side], stats_[side], options, hub_, geteuid()};
