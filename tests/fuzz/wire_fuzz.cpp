@@ -382,7 +382,7 @@ class Run {
       std::vector<std::byte> payload(said.payload_size, std::byte{0x77});
       const iovec piece{payload.data(), payload.size()};
       bytes.resize(fabric::encoded_size(said));
-      fabric::encode({fabric::kMessageMagic, 0, 0, 0}, said, {&piece, 1}, bytes.data());
+      fabric::encode({fabric::kMessageMagic, 0, 0, 0, 0}, said, {&piece, 1}, bytes.data());
     }
     fabric::Message message;
     if (!fabric::decode(bytes, message)) return;

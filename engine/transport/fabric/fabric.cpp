@@ -10,6 +10,7 @@
 
 #include <algorithm>
 #include <cassert>
+#include <cstddef>
 #include <cstdlib>
 #include <utility>
 
@@ -42,14 +43,15 @@ Operation* FabricTransport::claim(Kind kind) {
   return operation;
 }
 
-fabric::Prefix FabricTransport::prefix_to(const FabricLink& link, uint32_t magic) const {
-  return {magic, link.remote_slot, self().pid, options_.uid};
+fabric::Prefix FabricTransport::prefix_to(const FabricLink& link, uint16_t magic) const {
+  return {magic, 0, link.remote_slot, self().pid, options_.uid};
 }
 
 // Sends the first bytes of an operation's buffer. Short messages go by fi_inject, unless their end is to be confirmed, and leave the
 // operation free. A result other than 0 leaves the operation with the caller.
 ssize_t FabricTransport::hand_to_provider(FabricLink& link, Operation& operation, size_t size, bool confirmed) {
   assert(operation.kind == Kind::send && !operation.active && size > 0 && size <= buffer_size(Kind::send));
+  std::memcpy(operation.buffer + offsetof(fabric::Prefix, number), &link.sends, sizeof link.sends);
   const bool injected = size <= inject_size_ && !confirmed;
   const ssize_t status = injected ? fi_inject(endpoint_.ep.get(), operation.buffer, size, link.address)
                                   : fi_send(endpoint_.ep.get(), operation.buffer, size, operation.descriptor, link.address, &operation);
@@ -57,6 +59,7 @@ ssize_t FabricTransport::hand_to_provider(FabricLink& link, Operation& operation
   // A sender that was refused for now is woken by a completion of ours, if one is to come, and else by nothing.
   held_back_ = status == -FI_EAGAIN && sends_in_flight_ == 0;
   if (status != 0) return status;
+  ++link.sends;
   if (injected) {
     link.unconfirmed = true;
     pool_of(Kind::send).push_back(&operation);
@@ -301,9 +304,45 @@ void FabricTransport::completed(const fi_cq_data_entry& entry) {
     finish(operation, true);
     return;
   }
-  std::span<const std::byte> bytes(operation.buffer, entry.len);
+  operation.bytes = entry.len;
+  received(operation);
+}
+
+// Takes in what was received, and what has waited for it. A message that is to come behind others stays in its buffer until these have
+// come, which are in buffers, too: messages are matched in the order in which they were sent.
+void FabricTransport::received(Operation& operation) {
+  fabric::Prefix prefix{};
+  std::memcpy(&prefix, operation.buffer, std::min(operation.bytes, sizeof prefix));
+  FabricLink* const link = operation.bytes < sizeof prefix ? nullptr : sender_of(prefix);
+  const uint16_t ahead = link != nullptr ? prefix.number - link->received : 0;
+  if (ahead != 0 && ahead < receives_ && link->state < LinkState::failed) {
+    link->early.push_back(&operation);
+    return;
+  }
+  if (link == nullptr || ahead != 0) ++malformed_;
+  if (link == nullptr || ahead != 0 || link->state == LinkState::failed) {
+    pool_of(Kind::receive).push_back(&operation);
+    return;
+  }
+  take_in(*link, operation);
+  const auto is_next = [link](const Operation* early) {
+    uint16_t number;
+    std::memcpy(&number, early->buffer + offsetof(fabric::Prefix, number), sizeof number);
+    return number == link->received;
+  };
+  for (auto next = link->early.begin(); (next = std::find_if(link->early.begin(), link->early.end(), is_next)) != link->early.end();) {
+    Operation& early = **next;
+    link->early.erase(next);
+    take_in(*link, early);
+  }
+}
+
+// Delivers the messages of one send.
+void FabricTransport::take_in(FabricLink& link, Operation& operation) {
+  ++link.received;
+  std::span<const std::byte> bytes(operation.buffer, operation.bytes);
   while (!bytes.empty()) {
-    const size_t taken = take_in(bytes);
+    const size_t taken = take_first(link, bytes);
     if (taken == 0) break;
     bytes = bytes.subspan(taken);
   }
@@ -311,30 +350,27 @@ void FabricTransport::completed(const fi_cq_data_entry& entry) {
 }
 
 // Returns the link that a message names, or null when its sender may not use that link.
-FabricLink* FabricTransport::sender_of(const fabric::Message& message) {
-  const fabric::Prefix& prefix = message.prefix;
+FabricLink* FabricTransport::sender_of(const fabric::Prefix& prefix) {
   if (prefix.slot >= links_.size()) return nullptr;
   FabricLink& link = *links_[prefix.slot];
-  if (link.process.pid != prefix.pid) return nullptr;
+  if (link.process.pid != (prefix.pid & fabric::kPidMask)) return nullptr;
   if (link.state == LinkState::calling) link.uid = prefix.uid, link.spoke = true;  // it knows us; its Hello is still on the way
   return link.uid == prefix.uid || link.state == LinkState::failed ? &link : nullptr;
 }
 
 // Delivers the first message of `bytes` and returns its length, or 0 when the rest of them is to be dropped.
-size_t FabricTransport::take_in(std::span<const std::byte> bytes) {
+size_t FabricTransport::take_first(FabricLink& link, std::span<const std::byte> bytes) {
   fabric::Message message;
   const size_t size = fabric::decode_first(bytes, message);
   const bool word = size != 0 && fabric::word_size(message.prefix.magic) != 0;
   const bool eager_rdma = !word && size != 0 && message.header.payload_size == wire::kWhole;
   const bool fits = size != 0 && (word || eager_rdma || message.header.payload_size <= limits_.eager);
-  FabricLink* const link = fits ? sender_of(message) : nullptr;
-  if (link == nullptr) return ++malformed_, 0;
-  if (link->state == LinkState::failed) return 0;
-  if (link->state == LinkState::opening) begin(*link);
-  const bool allowed = word ? take_word(*link, message) : credit_pool_.take(link->grant, fabric::cost_of(message.header));
-  const std::byte* const payload = allowed && eager_rdma ? take_data(*link) : message.payload;
+  if (!fits || sender_of(message.prefix) != &link) return ++malformed_, 0;
+  if (link.state == LinkState::opening) begin(link);
+  const bool allowed = word ? take_word(link, message) : credit_pool_.take(link.grant, fabric::cost_of(message.header));
+  const std::byte* const payload = allowed && eager_rdma ? take_data(link) : message.payload;
   if (!allowed || (eager_rdma && payload == nullptr)) ++malformed_;
-  else if (!word) hand_over(*link, message.header, payload);
+  else if (!word) hand_over(link, message.header, payload);
   return size;
 }
 

@@ -105,7 +105,7 @@ class FabricTransport final : public Transport, public Bundling, private fabric:
   size_t& missing_of(Kind kind) { return missing_[static_cast<size_t>(kind)]; }
   Operation* claim(Kind kind);
   [[nodiscard]] static size_t buffer_size(Kind kind);
-  fabric::Prefix prefix_to(const fabric::FabricLink& link, uint32_t magic) const;
+  fabric::Prefix prefix_to(const fabric::FabricLink& link, uint16_t magic) const;
   ssize_t hand_to_provider(fabric::FabricLink& link, Operation& operation, size_t size, bool confirmed);
   void taken(fabric::FabricLink& link, Operation& operation);
   ssize_t send_probe(fabric::FabricLink& link, bool confirmed);
@@ -125,9 +125,11 @@ class FabricTransport final : public Transport, public Bundling, private fabric:
   void receive_more();
   int fetch(fi_cq_data_entry* entries, int most);
   void completed(const fi_cq_data_entry& entry);
-  size_t take_in(std::span<const std::byte> bytes);
+  void received(Operation& operation);
+  void take_in(fabric::FabricLink& link, Operation& operation);
+  size_t take_first(fabric::FabricLink& link, std::span<const std::byte> bytes);
   bool take_word(fabric::FabricLink& link, const fabric::Word& word);
-  fabric::FabricLink* sender_of(const fabric::Message& message);
+  fabric::FabricLink* sender_of(const fabric::Prefix& prefix);
   void finish(Operation& operation, bool ok);
   void take_error();
   // eager_rdma.cpp

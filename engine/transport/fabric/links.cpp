@@ -149,6 +149,9 @@ int FabricTransport::reap() {
 
 // Forgets operations of a lost link, which the provider may return late or never.
 void FabricTransport::abandon(FabricLink& link) {
+  std::vector<Operation*>& unposted = pool_of(Kind::receive);
+  unposted.insert(unposted.end(), link.early.begin(), link.early.end());
+  link.early.clear();
   abandon_sends(link);
   abandon_moves(link);
   credit_pool_.forget(link.grant);

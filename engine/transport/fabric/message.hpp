@@ -19,17 +19,18 @@
 
 namespace portunus::fabric {
 
-constexpr uint32_t kMessageMagic = 0x50544d06;  // "PTM", version 6; a peer of other byte order fails here
-constexpr uint32_t kProbeMagic = 0x50544b01;    // "PTK": a Prefix alone, which opens the way between two endpoints
-constexpr uint32_t kOfferMagic = 0x50544f01;    // "PTO": where data of eager RDMA may be written
-constexpr uint32_t kGrantMagic = 0x50544701;    // "PTG": how much the receiver of this may have sent, from the beginning
-constexpr size_t kEager = 8192;                 // payload bytes of one message
-constexpr size_t kEagerRdmaMost = 64 << 10;     // payload bytes of a put by eager RDMA
+constexpr uint16_t kMessageMagic = 0x4d07;   // "M", version 7; a peer of other byte order fails here
+constexpr uint16_t kProbeMagic = 0x4b02;     // "K": a Prefix alone, which opens the way between two endpoints
+constexpr uint16_t kOfferMagic = 0x4f02;     // "O": where data of eager RDMA may be written
+constexpr uint16_t kGrantMagic = 0x4702;     // "G": how much the receiver of this may have sent, from the beginning
+constexpr size_t kEager = 8192;              // payload bytes of one message
+constexpr size_t kEagerRdmaMost = 64 << 10;  // payload bytes of a put by eager RDMA
 
 // Says who sends: few providers tell (FI_SOURCE). `slot` is the receiver's own number for this sender, told in the
 // Hello (connection_manager.hpp), so that nothing is searched for on arrival and the nid need not travel.
 struct Prefix {
-  uint32_t magic;
+  uint16_t magic;
+  uint16_t number;  // of the send that begins with it, among all sends of its link: completions may come in another order
   uint32_t slot;
   uint32_t pid;  // of the sender, in 16 bits; compared with what the slot's owner said
   uint32_t uid;  // of the sender; its first message may overtake its Hello, which tells it too
@@ -58,7 +59,7 @@ struct Word {
 };
 static_assert(sizeof(Word) == 32);
 // The size of a word with this magic; 0: it is a message.
-constexpr size_t word_size(uint32_t magic) {
+constexpr size_t word_size(uint16_t magic) {
   if (magic == kGrantMagic) return sizeof(Prefix) + sizeof(uint64_t);
   return magic == kProbeMagic ? sizeof(Prefix) : magic == kOfferMagic ? sizeof(Word) : 0;
 }

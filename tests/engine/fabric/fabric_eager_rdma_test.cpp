@@ -67,13 +67,16 @@ class ByHand final : public fabric::ConnectionClient {
   void answer() { connections_->poll(*this); }
 
   ProcessId self() const { return self_; }
-  fabric::Prefix prefix(uint32_t magic) const { return {magic, slot_, self().pid, kUid}; }
+  fabric::Prefix prefix(uint16_t magic) const { return {magic, 0, slot_, self().pid, kUid}; }
   template <class Word>
   void say(const Word& word) {
     say(&word, sizeof word);
   }
   void say(const void* bytes, size_t size) {
-    until([&] { return fi_inject(endpoint_.ep.get(), bytes, size, address_) == 0; });
+    std::vector<std::byte> all(static_cast<const std::byte*>(bytes), static_cast<const std::byte*>(bytes) + size);
+    std::memcpy(all.data() + offsetof(fabric::Prefix, number), &said_, sizeof said_);
+    until([&] { return fi_inject(endpoint_.ep.get(), all.data(), size, address_) == 0; });
+    ++said_;
   }
   void say_header(uint8_t flags, uint16_t payload_size, size_t size = kWhole) {
     wire::Header header{};
@@ -102,6 +105,7 @@ class ByHand final : public fabric::ConnectionClient {
     until([this] { return gone_; });
   }
   void next_place() { ++place_; }
+  void skip(int numbers) { said_ = static_cast<uint16_t>(said_ + numbers); }
   // Returns the number of messages that have come by now.
   size_t listen() {
     for (fi_cq_data_entry entry{}; fi_cq_read(endpoint_.cq.get(), &entry, 1) == 1;) take(entry);
@@ -152,6 +156,7 @@ class ByHand final : public fabric::ConnectionClient {
   fabric::Endpoint endpoint_{"tcp", INADDR_LOOPBACK, "by-hand"};
   fabric::FabricLink link_;
   uint32_t slot_ = 0;
+  uint16_t said_ = 0;
   fi_addr_t address_ = FI_ADDR_UNSPEC;
   fabric::Word offer_{};
   size_t place_ = 0;
@@ -235,10 +240,33 @@ TEST_F(FabricEagerRdmaByHand, APutArrivesWithItsHeaderBehindItsData) {
   EXPECT_EQ(receiver_->malformed(), 0u);
 }
 
+// Completions may come in any order, messages may not.
+TEST_F(FabricEagerRdmaByHand, AMessageWaitsForThoseThatWereSentBeforeIt) {
+  constexpr size_t kFirst = 10'000;
+  const auto say = [this](int ahead) {
+    by_hand_->skip(ahead);
+    by_hand_->say_header(wire::kBulk | wire::kNoRegion, 0, kFirst + static_cast<size_t>(ahead));
+    by_hand_->skip(-ahead - 1);
+  };
+  say(2);
+  say(1);
+  settle();
+  EXPECT_TRUE(sink_.arrivals.empty());
+  say(0);
+  while (sink_.arrivals.size() < 3) receiver_->poll(16);
+  for (size_t i = 0; i < 3; ++i) EXPECT_EQ(sink_.arrivals[i].header.rlength, kFirst + i);
+  EXPECT_EQ(receiver_->malformed(), 0u);
+  say(2);
+  while (receiver_->malformed() == 0) receiver_->poll(16);
+  EXPECT_EQ(sink_.arrivals.size(), 3u) << "a number that was there is nobody's";
+  sink_.arrivals.clear();
+  expect_others_are_served();
+}
+
 TEST_F(FabricEagerRdmaByHand, WordsOfNoKnownKindAreCountedAndPassedOver) {
   by_hand_->write(kShort);
   by_hand_->say_header(0, wire::kWhole, kShort);
-  by_hand_->say(by_hand_->prefix(0x50544401));
+  by_hand_->say(by_hand_->prefix(0x4401));
   while (receiver_->malformed() == 0) receiver_->poll(16);
   EXPECT_EQ(sink_.arrivals.size(), 1u);
   sink_.arrivals.clear();

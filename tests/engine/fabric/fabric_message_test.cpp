@@ -24,7 +24,7 @@ std::vector<std::byte> encoded(const wire::Header& header, size_t payload_size) 
   const std::vector<std::byte> payload(payload_size, std::byte{0x7e});
   const iovec piece{const_cast<std::byte*>(payload.data()), payload_size};
   std::vector<std::byte> bytes(fabric::encoded_size(header));
-  fabric::encode({fabric::kMessageMagic, 1, 2, 3}, header, {&piece, 1}, bytes.data());
+  fabric::encode({fabric::kMessageMagic, 0, 1, 2, 3}, header, {&piece, 1}, bytes.data());
   return bytes;
 }
 
