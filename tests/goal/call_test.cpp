@@ -232,7 +232,7 @@ void prepared_in_any_order(size_t count) {
   std::mt19937 own(static_cast<unsigned>(rank) + 1);
   std::vector<size_t> order(all.size());
   std::iota(order.begin(), order.end(), size_t{0});
-  for (int turn = 0; turn < 200; ++turn) {
+  for (int turn = 0; turn < 80; ++turn) {
     std::ranges::shuffle(order, own);
     for (const size_t i : order) {
       Case& made = all[i];
@@ -246,7 +246,7 @@ void prepared_in_any_order(size_t count) {
       all[i].await();
       all[i].check("what was prepared", GOAL_Result(all[i].started));
     }
-    if (turn % 50 == 0) Case(GOAL_CALL_ALLREDUCE, count, 0, ++calls, false).run("a call beside what was prepared");
+    if (turn % 20 == 0) Case(GOAL_CALL_ALLREDUCE, count, 0, ++calls, false).run("a call beside what was prepared");
   }
   for (Case& made : all) GOAL_Release(&made.started);
 }

@@ -33,17 +33,26 @@ void Lane::begin(Run& run) {
   run.has_begun = true;
 }
 
+void Lane::end(Run& run, Ended& ended) { ended.add(run, run.call.take(slots) ? int{GOAL_SUCCESS} : int{GOAL_MISMATCH}); }
+
 bool Lane::start(Run& run, Ended& ended) {
-  const bool begins = all_begun() && may_begin(run.call);
+  bool is_there = false, news = false;
+  if (all_begun() && may_begin(run.call)) {
+    begin(run);
+    // One of the ranks that complete a run at the same time sees the others: each stores before it looks.
+    if (run.call.is_everybodys()) std::atomic_thread_fence(std::memory_order_seq_cst);
+    is_there = run.call.is_there(slots);
+    news = is_there || !run.call.is_everybodys();
+  }
+  if (is_there && runs_.empty()) {
+    end(run, ended);
+    slots.note_taken(taken_before(last_ + 1));
+    return true;
+  }
   runs_.push_back(&run);
   resize();
-  if (!begins) return false;
-  begin(run);
-  // One of the ranks that complete a run at the same time sees the others: each stores before it looks.
-  if (run.call.is_everybodys()) std::atomic_thread_fence(std::memory_order_seq_cst);
-  const bool is_there = run.call.is_there(slots);
   if (is_there) look(ended);
-  return is_there || !run.call.is_everybodys();
+  return news;
 }
 
 bool Lane::look(Ended& ended) {
@@ -63,7 +72,7 @@ bool Lane::look(Ended& ended) {
       runs_[kept++] = &run;
       continue;
     }
-    ended.add(run, run.call.take(slots) ? int{GOAL_SUCCESS} : int{GOAL_MISMATCH});
+    end(run, ended);
     news = true;
   }
   assert(kept <= runs_.size());
@@ -95,6 +104,7 @@ void PendingRuns::add(Collectives& one) {
 }
 
 void PendingRuns::remove(Collectives& one) {
+  if (all_.empty()) return;
   std::erase(all_, &one);
   any_.store(all_.empty() ? 0 : 1, std::memory_order_release);
 }

@@ -87,6 +87,8 @@ class Lane {
  private:
   void resize() { count_.store(runs_.size(), std::memory_order_release); }
   void begin(Run& run);
+  // All that it needs is there.
+  void end(Run& run, Ended& ended);
 
   std::deque<Run*> runs_;
   std::atomic<size_t> count_{0};
