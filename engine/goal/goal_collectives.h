@@ -75,7 +75,8 @@ int GOAL_Bcast(GOAL_Schedule *schedule, const GOAL_Group *group, GOAL_Buffer buf
 /* binomial, halving. In place: at the root. `to` matters at the root only. */
 int GOAL_Reduce(GOAL_Schedule *schedule, const GOAL_Group *group, GOAL_Buffer from, GOAL_Buffer to, size_t count,
                 GOAL_Type type, GOAL_Local_op op, int root, GOAL_Span *span);
-/* doubling, halving, ring, pipeline (halving or a ring, a part at a time). In place: everywhere. */
+/* doubling, halving, ring, pipeline (halving or a ring, a part at a time), dissemination (where results do not depend on the order; others
+ * by doubling, so that all ranks have the same). In place: everywhere. */
 int GOAL_Allreduce(GOAL_Schedule *schedule, const GOAL_Group *group, GOAL_Buffer from, GOAL_Buffer to, size_t count,
                    GOAL_Type type, GOAL_Local_op op, GOAL_Span *span);
 /* halving, ring. Rank i keeps counts[i] elements, or `count`. In place: everywhere; the result is at the start of `to`. */

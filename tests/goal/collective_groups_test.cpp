@@ -321,6 +321,8 @@ TEST(Collectives, SendAsManyMessagesAsTheirAlgorithmsSay) {
     EXPECT_EQ(messages([&](Script& s, uint32_t r) { bcast_binomial(s, Team(r, ranks), 0, to.at(r), 8); }), ranks - 1);
     EXPECT_EQ(messages([&](Script& s, uint32_t r) { allreduce_doubling(s, Team(r, ranks), r64(r)); }),
               core * static_cast<uint64_t>(std::bit_width(core) - 1) + 2 * (ranks - core));
+    EXPECT_EQ(messages([&](Script& s, uint32_t r) { allreduce_dissemination(s, Team(r, ranks), r64(r)); }),
+              ranks * static_cast<uint64_t>(std::bit_width(ranks) + std::popcount(ranks) - 2));
     EXPECT_EQ(messages([&](Script& s, uint32_t r) { allreduce_ring(s, Team(r, ranks), r64(r)); }), 2u * ranks * (ranks - 1));
     EXPECT_EQ(messages([&](Script& s, uint32_t r) { alltoall_bruck(s, Team(r, ranks), from.at(r), to.at(r), 8); }), ranks * rounds);
   }
@@ -431,7 +433,8 @@ TEST(Choices, RefuseWhatTheyDoNotKnow) {
     }
   };
   EXPECT_EQ(sentence(""), "");
-  EXPECT_EQ(sentence("allreduce=linear"), "\"allreduce=linear\": the algorithms of allreduce are auto, doubling, halving, ring, pipeline");
+  EXPECT_EQ(sentence("allreduce=linear"),
+            "\"allreduce=linear\": the algorithms of allreduce are auto, doubling, halving, ring, pipeline, dissemination");
   EXPECT_NE(sentence("allreduce").find("write COLLECTIVE=ALGORITHM"), std::string::npos);
   EXPECT_NE(sentence("bcast=ring,").find("the algorithms of bcast"), std::string::npos);
   EXPECT_NE(sentence("cast=ring").find("the collectives with a choice are barrier, bcast"), std::string::npos);

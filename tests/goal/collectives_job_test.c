@@ -322,6 +322,7 @@ int main(int argc, char **argv) {
         reductions(GOAL_HALVING, GOAL_HALVING, GOAL_RING, n);
         reductions(GOAL_RING, GOAL_AUTO, GOAL_AUTO, n);
         reductions(GOAL_PIPELINE, GOAL_AUTO, GOAL_AUTO, n);
+        reductions(GOAL_DISSEMINATION, GOAL_AUTO, GOAL_AUTO, n);
         movements(GOAL_AUTO, GOAL_AUTO, GOAL_AUTO, GOAL_AUTO, n);
         movements(GOAL_BINOMIAL, GOAL_BINOMIAL, GOAL_DOUBLING, GOAL_BRUCK, n);
         movements(GOAL_PIPELINE, GOAL_LINEAR, GOAL_RING, GOAL_PAIRWISE, n);

@@ -52,7 +52,7 @@ void check_allreduce(const Shape& shape, Algorithm algorithm, bool in_place) {
 
 TEST(Collectives, AllreduceGivesAllRanksTheCombinationOfAll) {
   for (const Shape& shape : shapes()) {
-    for (const Algorithm algorithm : {GOAL_AUTO, GOAL_DOUBLING, GOAL_HALVING, GOAL_RING, GOAL_PIPELINE}) {
+    for (const Algorithm algorithm : {GOAL_AUTO, GOAL_DOUBLING, GOAL_HALVING, GOAL_RING, GOAL_PIPELINE, GOAL_DISSEMINATION}) {
       for (const bool in_place : {false, true}) check_allreduce(shape, algorithm, in_place);
     }
   }

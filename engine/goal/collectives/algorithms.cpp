@@ -16,7 +16,7 @@ constexpr std::array<std::string_view, 11> kAlgorithmNames = {
     "auto", "linear", "binomial", "pipeline", "scatter_allgather", "dissemination", "doubling", "halving", "ring", "bruck", "pairwise"};
 
 // One row for each collective, in their order.
-constexpr size_t kMostOffered = 4;
+constexpr size_t kMostOffered = 5;
 struct Row {
   size_t count;
   std::array<Algorithm, kMostOffered> algorithms;
@@ -25,7 +25,7 @@ constexpr std::array<Row, kCollectives> kOffered = {{
     {2, {GOAL_BINOMIAL, GOAL_DISSEMINATION}},
     {4, {GOAL_LINEAR, GOAL_BINOMIAL, GOAL_PIPELINE, GOAL_SCATTER_ALLGATHER}},
     {2, {GOAL_BINOMIAL, GOAL_HALVING}},
-    {4, {GOAL_DOUBLING, GOAL_HALVING, GOAL_RING, GOAL_PIPELINE}},
+    {5, {GOAL_DOUBLING, GOAL_HALVING, GOAL_RING, GOAL_PIPELINE, GOAL_DISSEMINATION}},
     {2, {GOAL_LINEAR, GOAL_BINOMIAL}},
     {2, {GOAL_LINEAR, GOAL_BINOMIAL}},
     {4, {GOAL_DOUBLING, GOAL_RING, GOAL_BRUCK, GOAL_PIPELINE}},

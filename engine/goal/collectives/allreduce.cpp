@@ -1,8 +1,10 @@
-// Reduction to all ranks: by recursive doubling (short vectors), by halving and doubling, around a ring, or either a part at a time.
+// Reduction to all ranks: by recursive doubling (short vectors), by halving and doubling, around a ring, either of these a part at a time,
+// or by dissemination.
 //
 // Thread: any; pure.
 // Source: Rabenseifner, "Optimization of collective reduction operations", 2004; Thakur, Rabenseifner, Gropp,
-// "Optimization of collective communication operations in MPICH", 2005 (folding).
+// "Optimization of collective communication operations in MPICH", 2005 (folding); Hensgen, Finkel, Manber, "Two algorithms for barrier
+// synchronization", 1988 (dissemination); the windows for any number of ranks are this library's.
 #include <algorithm>
 #include <bit>
 
@@ -18,6 +20,9 @@ void unfold(Script& script, const Team& team, const Reduction& r) {
   if (!team.stays()) script.recv(r.to, r.bytes(), team.peer(team.rank - 1));
   else if (team.has_left_out()) script.send(r.to, r.bytes(), team.peer(team.rank + 1));
 }
+
+// Whether a combination of any number of them is the same in any order.
+bool is_exact(const Element& element) { return element.type < PTL_DOUBLE && element.type != PTL_FLOAT; }
 
 }  // namespace
 
@@ -41,6 +46,42 @@ void allreduce_doubling(Script& script, const Team& team, const Reduction& r) {
     }
   }
   unfold(script, team, r);
+}
+
+// In round k each rank hears from the one 2^k before it: of the window of the 2^k ranks up to that one, which makes its own window twice as
+// long, and where bit k of the number of ranks is set, of the ranks that its result has so far. No rank has to wait for others that were
+// left out, so ranks that are no power of two take ceil(log2 n) rounds. Each rank combines in an order of its own.
+void allreduce_dissemination(Script& script, const Team& team, const Reduction& r) {
+  const auto top = static_cast<uint32_t>(std::bit_width(team.size)) - 1;
+  const uint64_t stride = (r.bytes() + 63) / 64 * 64;
+  const Memory buffers = script.scratch(2 * (top + 1) * stride);
+  Memory window = r.from, result{};
+  bool has_result = false;
+  if (team.size == 1) return static_cast<void>(script.copy(r.to, r.from, r.bytes()));
+  for (uint32_t k = 0; k <= top; ++k) {
+    const uint32_t distance = 1u << k;
+    const uint32_t next = team.peer((team.rank + distance) % team.size), before = team.peer((team.rank + team.size - distance) % team.size);
+    const bool is_part = (team.size >> k & 1) != 0, extends = is_part && has_result;
+    const Memory longer = buffers + 2 * k * stride, more = longer + stride;
+    if (k < top) {
+      script.send(window, r.bytes(), next);
+      script.recv(longer, r.bytes(), before);
+    }
+    if (extends) {
+      script.send(result, r.bytes(), next);
+      script.recv(more, r.bytes(), before);
+      result = k == top ? r.to : more;
+      script.combine(r.element, result, more, window, r.count);
+    } else if (is_part) {
+      result = window;
+      has_result = true;
+    }
+    if (k == top) return;
+    // The last window of a power of two is the result.
+    const Memory twice = k + 1 == top && !has_result ? r.to : longer;
+    script.combine(r.element, twice, longer, window, r.count);
+    window = twice;
+  }
 }
 
 void allreduce_halving(Script& script, const Team& team, const Reduction& r) {
@@ -88,6 +129,7 @@ void allreduce(Script& script, const Team& team, const Reduction& r, const Choic
     case GOAL_HALVING: return allreduce_halving(script, team, r);
     case GOAL_PIPELINE: return allreduce_pipeline(script, team, r);
     case GOAL_RING: return allreduce_ring(script, team, r);
+    case GOAL_DISSEMINATION: return is_exact(r.element) ? allreduce_dissemination(script, team, r) : allreduce_doubling(script, team, r);
     default: return allreduce_doubling(script, team, r);
   }
 }

@@ -82,6 +82,8 @@ void allreduce_doubling(Script& script, const Team& team, const Reduction& r);
 void allreduce_halving(Script& script, const Team& team, const Reduction& r);
 void allreduce_pipeline(Script& script, const Team& team, const Reduction& r);
 void allreduce_ring(Script& script, const Team& team, const Reduction& r);
+// For elements that come to the same in any order.
+void allreduce_dissemination(Script& script, const Team& team, const Reduction& r);
 
 void reduce_scatter_halving(Script& script, const Team& team, const Reduction& r, const Cuts& cuts);
 void reduce_scatter_ring(Script& script, const Team& team, const Reduction& r, const Cuts& cuts);
