@@ -44,8 +44,7 @@ std::span<const Variable> environment_variables() {
        "(engine/goal/collectives/README.md), as "
        "goaltune measures them, for what goes by messages; equal on all ranks"},
       {"MPIADI_EAGER_LIMIT", "bytes, with k, m, g", "the transport's",
-       "MPI messages that are longer send their header alone first; the transport's own limit holds in any "
-       "case"},
+       "MPI messages that are longer send their header alone first; shorter ones, where a transport takes less, are copied at the sender"},
       {"MPIADI_UNEXPECTED_LIMIT", "bytes, with k, m, g", "256m",
        "the most that messages without a receive may occupy on a rank, together with what is under way: senders wait before; from a "
        "quarter of it on they are asked to send headers alone; 512k at least"},

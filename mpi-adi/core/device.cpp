@@ -172,6 +172,7 @@ const char* start(bool threaded, ptlx_job_t& job) {
   device.threaded = threaded;
   device.thread = &this_thread;
   device.eager_limit = settings.eager_limit;
+  device.kept_limit = settings.eager_limit != Settings::kNoLimit ? settings.eager_limit : 0;
   device.copy_limit = std::min<ptl_size_t>(settings.eager_limit, actual.max_volatile_size);
   if (debug.very_short > 0) device.copy_limit = std::min<ptl_size_t>(device.copy_limit, debug.very_short);
   device.ordered_limit = static_cast<int64_t>(std::min<ptl_size_t>(actual.max_waw_ordered_size, INT64_MAX));

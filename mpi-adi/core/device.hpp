@@ -57,6 +57,7 @@ struct Device {
   ptl_uid_t uid = PTL_UID_ANY;
   ptl_size_t copy_limit = 0;
   ptl_size_t eager_limit = 0;
+  ptl_size_t kept_limit = 0;            // longer messages than copy_limit, up to so many bytes, are complete when they have been copied
   uint64_t recorded = 0;                // receives that the engine has completed and this thread has heard of
   std::atomic<uint64_t> ends{0};        // requests that others than the engine have completed, or made pending
   const uint32_t* throttled = nullptr;  // how many ranks have asked this one for less
@@ -136,6 +137,7 @@ inline ptl_me_t receive_entry(void* buf, size_t bytes, ptl_rank_t source, Patter
 }
 // While ranks ask for less, nothing is copied: senders wait, with their messages in their own memory.
 inline bool may_copy(size_t bytes) { return bytes <= device.copy_limit && __atomic_load_n(device.throttled, __ATOMIC_RELAXED) == 0; }
+inline bool keeps(size_t bytes) { return bytes > device.copy_limit && bytes <= device.kept_limit; }
 // A receive that the engine itself completes: nothing else is to be done for it then, but for what finish_special() does.
 inline bool is_recorded(const Request& request) {
   return !device.threaded && request.receives && (!request.special || (request.compared && request.attached == nullptr));

@@ -12,11 +12,11 @@ constinit Settings settings{};
 
 namespace {
 
-constexpr uint64_t kMost = uint64_t{1} << 50;
+constexpr uint64_t kMost = Settings::kNoLimit;
 
 constexpr Setting kSettings[] = {
-    {"MPIADI_EAGER_LIMIT", &Settings::eager_limit, kMost, 0, kMost,
-     "bytes above which a message sends its header alone; the transport's own limit holds in any case"},
+    {"MPIADI_EAGER_LIMIT", &Settings::eager_limit, Settings::kNoLimit, 0, kMost,
+     "bytes above which a message sends its header alone; above the transport's own limit, shorter ones are copied at the sender"},
     {"MPIADI_UNEXPECTED_LIMIT", &Settings::unexpected_limit, 256 << 20, Settings::kLeastUnexpected, kMost,
      "bytes of messages without a receive, above which senders wait; above a quarter of them they send headers alone"},
     {"PTL_INFO", &Settings::info, 0, 0, 1, "1: MPI_Init prints this table on rank 0, MPI_Finalize what is left behind"},

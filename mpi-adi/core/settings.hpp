@@ -15,6 +15,7 @@ struct Settings {
   uint64_t unexpected_limit;  // bytes of messages without a receive; they are never exceeded, for senders wait before
   uint64_t info;              // 1: MPI_Init prints this table on rank 0
 
+  static constexpr uint64_t kNoLimit = uint64_t{1} << 50;  // of eager_limit, where none was named
   // Bytes of messages without a receive beyond which senders send headers alone.
   [[nodiscard]] uint64_t unexpected_buffer() const { return unexpected_limit / 4; }
   // The longest messages that go with their headers have 64 KiB: after some of them there still is room for many headers.

@@ -3,6 +3,7 @@
 
 #include "mpi-adi/core/checks.hpp"
 #include "mpi-adi/core/profiling.hpp"
+#include "mpi-adi/core/settings.hpp"
 #include "mpi-adi/pt2pt/pt2pt.hpp"
 #include "mpi-adi/request/completion.hpp"
 
@@ -29,7 +30,44 @@ int raise_full(const Arguments& given, const Communicator& comm, size_t bytes) {
                "the attached buffer has no room for %zu bytes; each message takes its size and up to MPI_BSEND_OVERHEAD bytes", bytes);
 }
 
+// The copies of messages that are longer than the transport sends with their headers and as short as MPIADI_EAGER_LIMIT says.
+MessageBuffer& eager_buffer() {
+  static MessageBuffer& one = *[] {
+    auto* const made = new MessageBuffer;
+    made->attach(MPI_BUFFER_AUTOMATIC, 0);
+    return made;
+  }();
+  return one;
+}
+
+// Sends what is kept; complete at return.
+int send_from(KeptMessage& kept, Request& request, const Arguments& given, const Communicator& comm, size_t bytes) {
+  request.attached = &kept;
+  request.special = true;
+  const int result =
+      device::isend(request, kept.data(), bytes, comm.job_rank(given.peer), own_bits(comm, given.tag), false, signatures::of(given));
+  if (result != PTL_OK) {
+    pool.release(&request);
+    return raise_portals(given.function, &comm, result);
+  }
+  device::detach(request);
+  return MPI_SUCCESS;
+}
+
 }  // namespace
+
+int send_kept(const Arguments& given, const Communicator& comm, size_t bytes) {
+  MessageBuffer& buffer = eager_buffer();
+  KeptMessage* const kept = buffer.bytes() + bytes <= settings.unexpected_limit ? buffer.keep(bytes) : nullptr;
+  if (kept == nullptr) return kNotKept;
+  Request* const request = pool.claim(const_cast<Communicator*>(&comm), false);
+  if (request == nullptr) {
+    kept->released();
+    return kNotKept;
+  }
+  pack(given, kept->data(), bytes);
+  return send_from(*kept, *request, given, comm, bytes);
+}
 
 void flush_buffer(MessageBuffer& buffer) {
   device::wait_until([&] { return buffer.empty(); });
@@ -59,16 +97,7 @@ int send_buffered(const Arguments& given, const Communicator& comm, size_t bytes
     kept->released();
     return raise_no_request(given, &comm);
   }
-  request->attached = kept;
-  request->special = true;
-  const int result =
-      device::isend(*request, kept->data(), bytes, comm.job_rank(given.peer), own_bits(comm, given.tag), false, signatures::of(given));
-  if (result != PTL_OK) {
-    pool.release(request);
-    return raise_portals(given.function, &comm, result);
-  }
-  device::detach(*request);
-  return MPI_SUCCESS;
+  return send_from(*kept, *request, given, comm, bytes);
 }
 
 namespace {

@@ -37,6 +37,8 @@ class MessageBuffer {
   KeptMessage* keep(size_t bytes);
   void forget(KeptMessage& message);
   bool empty();
+  // The memory of all messages here, with their headers.
+  size_t bytes();
   // Signals the request when all that is kept now has left. False: nothing is.
   bool flush(Request& request);
 
@@ -52,7 +54,8 @@ class MessageBuffer {
   std::mutex mutex_;
   void* memory_ = nullptr;
   size_t size_ = 0;
-  size_t kept_ = 0;  // messages
+  size_t kept_ = 0;   // messages
+  size_t bytes_ = 0;  // of these
   KeptMessage* first_ = nullptr;
   uint64_t next_serial_ = 0;
   std::vector<Flush> flushes_;

@@ -56,6 +56,7 @@ KeptMessage* MessageBuffer::keep(size_t bytes) {
     *link = message;
   }
   ++kept_;
+  bytes_ += room;
   return message;
 }
 
@@ -65,6 +66,7 @@ void MessageBuffer::forget(KeptMessage& message) {
     std::lock_guard lock(mutex_);
     assert(kept_ > 0 && message.home == this && message.serial < next_serial_);
     --kept_;
+    bytes_ -= message.room;
     std::erase_if(flushes_, [&](Flush& flush) {
       if (message.serial < flush.until && --flush.left == 0) over.push_back(flush.request);
       return flush.left == 0;
@@ -78,6 +80,11 @@ void MessageBuffer::forget(KeptMessage& message) {
     if (automatic()) std::free(&message);
   }
   for (Request* request : over) device::signal(*request);
+}
+
+size_t MessageBuffer::bytes() {
+  std::lock_guard lock(mutex_);
+  return bytes_;
 }
 
 bool MessageBuffer::empty() {

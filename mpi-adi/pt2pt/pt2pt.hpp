@@ -40,6 +40,9 @@ template <class Start>
   if (result != PTL_OK) drop_packing(request);
   return result;
 }
+// Sends a copy of a message for which device::keeps(); complete at return. kNotKept: too many bytes are kept, or there is no memory.
+inline constexpr int kNotKept = -5;
+[[gnu::noinline]] int send_kept(const Arguments& given, const Communicator& comm, size_t bytes);
 // Complete at return; bytes <= device.copy_limit.
 [[gnu::noinline]] int send_packed_copy(const Communicator& comm, const Arguments& given, size_t bytes);
 inline int send_copied(const Communicator& comm, const Arguments& given, const Datatype& type, size_t bytes) {
@@ -117,6 +120,8 @@ inline int send(const Arguments& given) {
     const int result = send_copied(*comm, given, *type, bytes);
     return result == PTL_OK ? MPI_SUCCESS : raise_portals(given.function, comm, result);
   }
+  if (mode == Mode::standard && device::keeps(bytes)) [[unlikely]]
+    if (const int outcome = send_kept(given, *comm, bytes); outcome != kNotKept) return outcome;
   if (device::device.threaded) [[unlikely]]
     return send_in_pool(given, isend<mode>);
   Request request(comm, false);
@@ -146,6 +151,8 @@ template <Mode mode>
     const int result = send_copied(*comm, given, *type, bytes);
     return result == PTL_OK ? MPI_SUCCESS : raise_portals(given.function, comm, result);
   }
+  if (mode == Mode::standard && device::keeps(bytes)) [[unlikely]]
+    if (const int outcome = send_kept(given, *comm, bytes); outcome != kNotKept) return outcome;
   Request* request = pool.claim(comm, false);
   if (request == nullptr) [[unlikely]]
     return raise_no_request(given, comm);
