@@ -308,6 +308,13 @@ void ConnectionManager::drop(int fd) {
   keep_spare();
 }
 
+void ConnectionManager::hang_up(const FabricLink& link) {
+  std::vector<int> its;
+  for (const auto& [fd, connection] : connections_)
+    if (connection->link == &link) its.push_back(fd);
+  for (const int fd : its) drop(fd);
+}
+
 int ConnectionManager::poll(ConnectionClient& client) {
   std::array<epoll_event, kEvents> events;
   int done = 0;

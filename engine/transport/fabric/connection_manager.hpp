@@ -85,6 +85,8 @@ class ConnectionManager {
   void introduce_as(const Hello& hello) { hello_ = hello; }
   // Starts a connection to a process; false when that is impossible at once (refused, no descriptors). `unsettled`: as of the client.
   bool call(FabricLink& link, size_t unsettled = 0) { return call({&link, std::chrono::steady_clock::now()}, unsettled); }
+  // Ends the connection to a process that is not talked to any more, so that it hears of that.
+  void hang_up(const FabricLink& link);
   // Handles events of all connections; returns how many Hellos were understood or connections lost.
   int poll(ConnectionClient& client);
   // Repeats calls to processes that no way led to, and drops strangers.

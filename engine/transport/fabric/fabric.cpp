@@ -378,6 +378,8 @@ size_t FabricTransport::take_first(FabricLink& link, std::span<const std::byte> 
 bool FabricTransport::take_word(FabricLink& link, const fabric::Word& word) {
   if (word.prefix.magic == fabric::kGrantMagic) return link.credit.granted(word.total);
   if (word.prefix.magic == fabric::kProbeMagic) return true;
+  if (word.prefix.magic == fabric::kAnswerMagic) return link.answered = true;
+  if (word.prefix.magic == fabric::kQuestionMagic) return put_word(link, {prefix_to(link, fabric::kAnswerMagic), {}}), true;
   if (!link.has_rdma_slots) link.rdma_slots = word.region;
   return !std::exchange(link.has_rdma_slots, true);
 }

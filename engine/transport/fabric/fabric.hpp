@@ -62,8 +62,11 @@ class FabricTransport final : public Transport, public Bundling, private fabric:
   int poll(int budget) override;
   void flush() override;
   bool idle() override;
-  void housekeeping(bool) override { connections_.look(*this); }
-  bool needs_housekeeping() override { return connections_.needs_look(); }
+  void housekeeping(bool) override {
+    connections_.look(*this);
+    look_for_dropped_moves();
+  }
+  bool needs_housekeeping() override { return connections_.needs_look() || !moves_.empty(); }
   // -1 with providers that have no FI_WAIT_FD (shm): then somebody must poll.
   int wait_fd() const override { return wait_; }
 
@@ -146,6 +149,7 @@ class FabricTransport final : public Transport, public Bundling, private fabric:
   void returned(Operation& operation, bool ok);
   void go_on(fabric::FabricLink& link);
   int retry_moves();
+  void look_for_dropped_moves();
   static void give_up(fabric::Move& move);
   void settle(fabric::Move& move);
   void abandon_moves(fabric::FabricLink& link);

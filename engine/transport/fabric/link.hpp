@@ -74,7 +74,9 @@ struct FabricLink : Link {
   std::unique_ptr<RdmaSlots> here;  // our slots for the peer's data
   std::deque<Move*> moves;          // with pieces still to be asked for, in their order
   Window window;
-  size_t asked = 0;  // bytes of moves that the provider has
+  size_t asked = 0;           // bytes of moves that the provider has
+  uint64_t last_move_ns = 0;  // when a piece of them came back last, or the first was asked for
+  bool answered = false;      // a question that was put since, for long nothing came
   fi_addr_t address = FI_ADDR_UNSPEC;
   std::chrono::steady_clock::time_point ended{};  // when `ending` began, plus the grace
 };

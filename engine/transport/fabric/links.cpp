@@ -141,6 +141,7 @@ int FabricTransport::reap() {
     link.state = LinkState::failed;
     if (link.is_silent) endpoint_.shut_streams(link.address);
     abandon(link);
+    connections_.hang_up(link);
     if (link.known) sink_.lost(link);
     ++told;
   }

@@ -21,6 +21,8 @@ namespace portunus::fabric {
 
 constexpr uint16_t kMessageMagic = 0x4d07;   // "M", version 7; a peer of other byte order fails here
 constexpr uint16_t kProbeMagic = 0x4b02;     // "K": a Prefix alone, which opens the way between two endpoints
+constexpr uint16_t kQuestionMagic = 0x5101;  // "Q": a Prefix alone, which is answered when it is read
+constexpr uint16_t kAnswerMagic = 0x4101;    // "A": a Prefix alone
 constexpr uint16_t kOfferMagic = 0x4f02;     // "O": where data of eager RDMA may be written
 constexpr uint16_t kGrantMagic = 0x4702;     // "G": how much the receiver of this may have sent, from the beginning
 constexpr size_t kEager = 8192;              // payload bytes of one message
@@ -49,7 +51,7 @@ constexpr unsigned kPidBits = 16;
 constexpr uint32_t code_of(uint64_t word) { return word == 0 ? 0 : word >> 32 == 0 ? 1 : 2; }
 constexpr size_t bytes_of(uint32_t code) { return code * sizeof(uint32_t); }
 
-// A word of one transport to the other: a probe is its Prefix alone, a grant goes on with `total`, an offer with `region`.
+// A word of one transport to the other: a grant goes on with `total`, an offer with `region`, the others are a Prefix alone.
 struct Word {
   Prefix prefix;
   union {
@@ -61,7 +63,8 @@ static_assert(sizeof(Word) == 32);
 // The size of a word with this magic; 0: it is a message.
 constexpr size_t word_size(uint16_t magic) {
   if (magic == kGrantMagic) return sizeof(Prefix) + sizeof(uint64_t);
-  return magic == kProbeMagic ? sizeof(Prefix) : magic == kOfferMagic ? sizeof(Word) : 0;
+  if (magic == kProbeMagic || magic == kQuestionMagic || magic == kAnswerMagic) return sizeof(Prefix);
+  return magic == kOfferMagic ? sizeof(Word) : 0;
 }
 constexpr size_t kGrantSize = word_size(kGrantMagic);
 

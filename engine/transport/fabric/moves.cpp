@@ -20,6 +20,15 @@ namespace portunus {
 using fabric::FabricLink;
 using fabric::LinkState;
 
+namespace {
+
+void note_move(FabricLink& link) {
+  link.last_move_ns = now_ns();
+  link.answered = false;
+}
+
+}  // namespace
+
 Moved FabricTransport::pull(Link& link, const wire::Region& from, void* to, size_t size, void* context) {
   return move(static_cast<FabricLink&>(link), from, to, size, context, false);
 }
@@ -81,6 +90,7 @@ ssize_t FabricTransport::ask_for_piece(FabricLink& link) {
   operation->move = &move;
   operation->bytes = size;
   operation->begun_ns = is_last_word(move, size) ? 0 : now_ns();
+  if (link.asked == 0) note_move(link);
   link.asked += size;
   ++move.pieces;
   move.left -= size;
@@ -108,6 +118,7 @@ void FabricTransport::returned(Operation& operation, bool ok) {
   if (FabricLink* const link = move.link) {
     assert(link->asked >= operation.bytes);
     link->asked -= operation.bytes;
+    note_move(*link);
     if (operation.begun_ns != 0) link->window.took(now_ns() - operation.begun_ns);
     if (!ok) give_up(move);
     go_on(*link);
@@ -134,6 +145,22 @@ int FabricTransport::retry_moves() {
     begun += link->asked > 0;
   }
   return begun;
+}
+
+// Finds moves that the provider has dropped and tells nobody of, as tcp does with data that cannot be read there. The peer's answer says
+// that it reads its queue: one that computes for long has dropped nothing.
+void FabricTransport::look_for_dropped_moves() {
+  const uint64_t most = uint64_t{options_.timeout_s} * 1'000'000'000, now = now_ns();
+  for (const fabric::Move& move : moves_) {
+    FabricLink* const link = move.link;
+    if (link == nullptr || link->state != LinkState::ready || link->asked == 0 || now - link->last_move_ns < most / 2) continue;
+    if (!link->answered) {
+      put_word(*link, {prefix_to(*link, fabric::kQuestionMagic), {}});
+    } else if (now - link->last_move_ns >= most) {
+      connections_.explain(link->process, "what was to be read from it, or written to it, never came", EFAULT);
+      disconnect(*link);
+    }
+  }
 }
 
 // Fails a move: no more of its pieces are asked for.

@@ -6,6 +6,7 @@
 #include <netinet/in.h>
 #include <poll.h>
 #include <signal.h>
+#include <sys/mman.h>
 #include <sys/resource.h>
 #include <sys/socket.h>
 #include <sys/wait.h>
@@ -337,6 +338,34 @@ TEST_P(FabricOf, AShortPushInAStreamEndsWithoutAWordOfThePeer) {
     there = std::any_of(sinks[1].arrivals.begin(), sinks[1].arrivals.end(), [](const auto& one) { return one.header.match_bits == 1; });
   EXPECT_TRUE(from == to) << "the message says that they are there";
   ends.receiver->withdraw(exposed);
+}
+
+// The provider that reads may drop such data and tell nobody.
+TEST_P(FabricOf, AReadOfWhatIsNotThereAnyMoreIsAnErrorOnBothSides) {
+  Recorder sinks[2];
+  FabricOptions impatient = options(GetParam());
+  impatient.timeout_s = 1;
+  FabricTransport reader(sinks[0], impatient), owner(sinks[1], impatient);
+  const size_t size = std::min<size_t>(300'000, reader.limits().pull);
+  Link* const link = reader.connect(owner.self());
+  link->peer = Recorder::somebody();
+  const auto pump = [&] {
+    for (FabricTransport* end : {&reader, &owner}) end->poll(16), end->housekeeping(true);
+  };
+  while (reader.send(*link, put(1, 0), {}) == Sent::again) pump();
+  while (sinks[1].arrivals.empty()) pump();
+  void* const memory = mmap(nullptr, size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+  Exposed exposed;
+  ASSERT_TRUE(owner.expose(*sinks[1].arrivals.front().from, memory, size, false, exposed));
+  ASSERT_EQ(mprotect(memory, size, PROT_NONE), 0);
+  std::vector<std::byte> copy(size);
+  Moved moved;
+  while ((moved = reader.pull(*link, exposed.region, copy.data(), size, &copy)) == Moved::again) pump();
+  while (moved == Moved::started && sinks[0].moves[&copy].empty()) pump();
+  EXPECT_TRUE(moved == Moved::failed || !sinks[0].moves[&copy].back());
+  while (!sinks[0].losses.empty() && sinks[1].losses.empty()) pump();
+  owner.withdraw(exposed);
+  munmap(memory, size);
 }
 
 // Runs `body` with two ends of which the first has sent one put by eager RDMA, of the longest and of a shorter one.
