@@ -133,6 +133,7 @@ ssize_t Endpoint::begin(Request given) {
     waiting.push_back(std::move(request));
   } else if ((status = give(*request)) != 0) {
     if (request->what != What::inject) take_back(request->user);
+    domain->transfers -= transfer;
     return status;
   } else if (request->what != What::inject) {
     request.release();  // the provider below has it
