@@ -40,7 +40,8 @@ void Runtime::open_transports(const Options& options, const JobPlace& place, uin
                            uid_,
                            pid,
                            place.known && place.one_node,
-                           place.known && place.local_size > 1 ? static_cast<size_t>(place.local_size) - 1 : 0};
+                           place.known && place.local_size > 1 ? static_cast<size_t>(place.local_size) - 1 : 0,
+                           place.known ? static_cast<size_t>(place.local_rank) : 0};
   std::vector<OpenedTransport> opened = portunus::open_transports(opening);
   port_ = std::move(opening.port);
   self_ = opening.self;

@@ -10,8 +10,11 @@
 
 #include <cerrno>
 #include <memory>
+#include <sstream>
 #include <stdexcept>
 #include <system_error>
+
+#include "engine/host/nearby.hpp"
 
 namespace portunus {
 
@@ -31,15 +34,29 @@ std::vector<NetworkInterface> network_interfaces() {
   return found;
 }
 
-uint32_t choose_nid(const std::string& interface) {
-  for (const NetworkInterface& one : network_interfaces()) {
-    if (!one.up) continue;
-    if (interface.empty() ? !one.loopback : interface == one.name || interface == one.address) return one.nid;
+namespace {
+
+NetworkInterface interface_of(const std::string& name) {
+  for (const NetworkInterface& one : network_interfaces())
+    if (one.up && (name.empty() ? !one.loopback : name == one.name || name == one.address)) return one;
+  if (!name.empty())
+    throw std::runtime_error("PTL_FABRIC_INTERFACE=" + name + ": no such interface that is up and has an IPv4 address; see `ip -4 addr`");
+  return {"lo", "127.0.0.1", INADDR_LOOPBACK, true, true};
+}
+
+}  // namespace
+
+uint32_t choose_nid(const std::string& interfaces) { return interface_of(interfaces.substr(0, interfaces.find(','))).nid; }
+
+uint32_t nearest_address(const std::string& interfaces, size_t local_rank) {
+  std::vector<NetworkInterface> named;
+  std::vector<std::vector<int>> near;
+  std::istringstream names(interfaces);
+  for (std::string name; std::getline(names, name, ',');) {
+    named.push_back(interface_of(name));
+    near.push_back(processors_near("/sys/class/net/" + named.back().name + "/device"));
   }
-  if (!interface.empty())
-    throw std::runtime_error("PTL_FABRIC_INTERFACE=" + interface +
-                             ": no such interface that is up and has an IPv4 address; see `ip -4 addr`");
-  return INADDR_LOOPBACK;
+  return named.empty() ? choose_nid("") : named[nearest(near, own_processors(), local_rank)].nid;
 }
 
 HeldPort::HeldPort(uint32_t nid, uint32_t wanted) {

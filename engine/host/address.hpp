@@ -1,6 +1,7 @@
 // address.hpp: the (nid, pid) of a process that opens no network endpoint: an interface's address and a port held there.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <string>
 #include <vector>
@@ -16,9 +17,11 @@ struct NetworkInterface {
 // Those that have an IPv4 address. Throws std::system_error.
 std::vector<NetworkInterface> network_interfaces();
 
-// IPv4 address, host order, of `interface` (device name or dotted address); empty = first one that is up and not
-// loopback, else 127.0.0.1. Throws std::runtime_error naming the interface when there is no such one.
-uint32_t choose_nid(const std::string& interface);
+// Returns the IPv4 address, host order, of the first of `interfaces` (device names or dotted addresses, divided by commas); empty: of the
+// first that is up and not loopback, else 127.0.0.1. Throws std::runtime_error naming the interface when there is no such one.
+uint32_t choose_nid(const std::string& interfaces);
+// Returns the address of the one of them that is nearest to this process (nearby.hpp), whose number on its node is `local_rank`.
+uint32_t nearest_address(const std::string& interfaces, size_t local_rank);
 
 // Owns a TCP port of an address so that no other process of the node gets the same pid. Throws std::system_error with
 // EADDRINUSE when the wanted one is taken.

@@ -31,6 +31,7 @@ struct TransportOpening {
   uint32_t pid = 0;       // wanted; 0 = any
   bool one_node = false;  // all processes of the job are on this node
   size_t others = 0;      // processes of the job are on this node besides; 0: unknown
+  size_t local_rank = 0;  // the number of this one among them
 
   // Given by the transport that has addresses, before the others are opened; without one, an interface's and a port's.
   ProcessId self{};

@@ -2,7 +2,7 @@
 """Two hosts on one machine: network namespaces joined by a pair of veth interfaces, with ranks of one job in both.
 
   two_hosts.py --ptlrun PTLRUN [--run "RANKS PROGRAM ARGUMENT..."]... [--kill "RANKS PROGRAM ARGUMENT..."] [--silent PROGRAM] [--late PROGRAM]
-               [--computing PROGRAM] [--outage "LIMIT SECONDS PROGRAM"]...
+               [--computing PROGRAM] [--outage "LIMIT SECONDS PROGRAM"]... [--interfaces "RANKS PROGRAM ARGUMENT..."]
 
 --run   starts RANKS ranks of the program in each namespace, as one job of two ptlruns; both must return 0.
 --kill  starts a program that never ends by itself, kills one of its ranks in the second namespace, and expects both
@@ -15,6 +15,7 @@
 --outage "LIMIT SECONDS PROGRAM": two ranks of `PROGRAM FILE SECONDS'`, which make FILE once they exchange data, with PTL_PEER_TIMEOUT=LIMIT.
         The network between them is down for SECONDS. A job whose limit is longer goes on and ends well; a job whose limit is shorter is
         ended on both hosts while the network is still down, and says why.
+--interfaces runs a program as --run does, with a second pair of interfaces and PTL_FABRIC_INTERFACE naming both: both must carry data.
 -x NAME=VALUE is given to every ptlrun.
 
 Needs root and ip(8), for the namespaces; exits with 77, after the reason, where it cannot have them. What it makes is
@@ -161,6 +162,27 @@ def run_case(hosts, options, words, port):
     if not good:
         show(ends)
     return good
+
+
+def carried(hosts, side, device):
+    """The bytes that an interface of a host has sent."""
+    return int(ip("netns", "exec", hosts.names[side], "cat", f"/sys/class/net/{device}/statistics/tx_bytes").stdout)
+
+
+def interfaces_case(hosts, options, words, port):
+    ip("-n", hosts.names[0], "link", "add", "veth1", "type", "veth", "peer", "name", "veth1", "netns", hosts.names[1])
+    for name, address in zip(hosts.names, ("10.77.2.1", "10.77.2.2")):
+        ip("-n", name, "addr", "add", address + "/24", "dev", "veth1")
+        ip("-n", name, "link", "set", "veth1", "up")
+    both = [(side, device) for side in (0, 1) for device in ("veth0", "veth1")]
+    before = [carried(hosts, *one) for one in both]
+    options = argparse.Namespace(ptlrun=options.ptlrun, exports=[*options.exports, "PTL_FABRIC_INTERFACE=veth0,veth1"])
+    good = run_case(hosts, options, words, port)
+    sent = [carried(hosts, *one) - earlier for one, earlier in zip(both, before)]
+    ip("-n", hosts.names[0], "link", "del", "veth1")
+    spread = min(sent) > 1 << 20  # an interface that no rank uses sends some packets, too
+    print(f"{'ok    ' if spread else 'FAILED'} two interfaces of each host carry data: {sent} bytes", flush=True)
+    return good and spread
 
 
 def kill_case(hosts, options, words, port):
@@ -351,6 +373,7 @@ def main():
     parser.add_argument("--late")
     parser.add_argument("--computing")
     parser.add_argument("--outage", action="append", default=[])
+    parser.add_argument("--interfaces")
     parser.add_argument("-x", dest="exports", action="append", default=[])
     options = parser.parse_args()
     reason = missing()
@@ -374,6 +397,8 @@ def main():
                 good = computing_case(hosts, options.computing, os.path.join(os.path.dirname(options.ptlrun), "ptlstat")) and good
             for index, words in enumerate(options.outage):
                 good = outage_case(hosts, options, words, 7100 + index) and good
+            if options.interfaces:
+                good = interfaces_case(hosts, options, options.interfaces, 7200) and good
     except CannotJoin as error:
         print(f"the two namespaces could not be joined: {error}")
         return SKIPPED

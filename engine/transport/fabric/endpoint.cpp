@@ -3,6 +3,7 @@
 // Thread: set-up; shut_streams: the holder of the baton.
 // Source: fi_getinfo(3), fi_mr(3), fi_cq(3).
 #include "engine/transport/fabric/endpoint.hpp"
+#include "engine/host/nearby.hpp"
 #include "engine/transport/fabric/library.hpp"
 #include "engine/transport/fabric/providers.hpp"
 #include "engine/transport/fabric/workarounds.hpp"
@@ -13,6 +14,7 @@
 
 #include <algorithm>
 #include <array>
+#include <cstdio>
 #include <cstdlib>
 #include <cstring>
 #include <filesystem>
@@ -123,7 +125,9 @@ Info choose(const std::string& provider, uint32_t nid) {
 
 }  // namespace
 
-Endpoint::Endpoint(const std::string& provider, uint32_t nid, const std::string& region_name) : info(choose(provider, nid)) {
+Endpoint::Endpoint(const std::string& provider, uint32_t address, const std::string& region_name, size_t local_rank)
+    : info(choose(provider, address)) {
+  take_nearest_device(local_rank);
   fid_fabric* opened_fabric = nullptr;
   check(fi_fabric(info->fabric_attr, &opened_fabric, nullptr), *info, "open its fabric");
   fabric.reset(opened_fabric);
@@ -138,6 +142,27 @@ Endpoint::Endpoint(const std::string& provider, uint32_t nid, const std::string&
   av.reset(opened_av);
   open_cq();
   open_ep(region_name);
+}
+
+// Takes the nearest of the devices that are of the kind which libfabric prefers; others follow these in the list.
+void Endpoint::take_nearest_device(size_t local_rank) {
+  std::vector<const fi_info*> devices;
+  std::vector<std::vector<int>> near;
+  std::set<std::string> names;
+  for (const fi_info* one = info.get(); one != nullptr; one = one->next) {
+    const fi_bus_attr* const bus = one->nic != nullptr ? one->nic->bus_attr : nullptr;
+    if (bus == nullptr || bus->bus_type != FI_BUS_PCI || name_of_provider() != one->fabric_attr->prov_name ||
+        info->addr_format != one->addr_format || !names.insert(one->domain_attr->name).second)
+      continue;
+    char place[32];
+    const fi_pci_attr& pci = bus->attr.pci;
+    std::snprintf(place, sizeof place, "%04x:%02x:%02x.%x", pci.domain_id, pci.bus_id, pci.device_id, pci.function_id);
+    devices.push_back(one);
+    near.push_back(processors_near(std::string("/sys/bus/pci/devices/") + place));
+  }
+  is_one_of_several = devices.size() > 1;
+  if (is_one_of_several) info.reset(fi_dupinfo(devices[nearest(near, own_processors(), local_rank)]));
+  if (!info) throw std::bad_alloc();
 }
 
 void Endpoint::open_cq() {

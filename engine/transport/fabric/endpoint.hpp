@@ -37,8 +37,10 @@ struct FreeInfo {
 using Info = std::unique_ptr<fi_info, FreeInfo>;
 
 struct Endpoint {
-  // `provider` empty: the best one here. `region_name` names what a provider without addresses (shm) leaves in /dev/shm.
-  Endpoint(const std::string& provider, uint32_t nid, const std::string& region_name);
+  // `provider` empty: the best one here. `address`: of the interface, for providers of IPv4 addresses; others take the device that is
+  // nearest to this process, whose number on its node is `local_rank`. `region_name` names what one without addresses (shm) leaves in
+  // /dev/shm.
+  Endpoint(const std::string& provider, uint32_t address, const std::string& region_name, size_t local_rank = 0);
 
   // The provider carries everything to one peer in one stream of bytes, in the order in which it was asked to.
   bool by_streams() const { return name_of_provider().starts_with(kStreams) || is_net(); }
@@ -55,12 +57,14 @@ struct Endpoint {
   Fid<fid_av> av;
   Fid<fid_cq> cq;
   Fid<fid_ep> ep;
-  int cq_fd = -1;  // -1: the provider has no descriptor to sleep on
+  bool is_one_of_several = false;  // devices; domain_attr->name says which
+  int cq_fd = -1;                  // -1: the provider has no descriptor to sleep on
   std::vector<std::byte> name;
 
  private:
   std::string_view name_of_provider() const { return info->fabric_attr->prov_name; }
   bool is_net() const { return name_of_provider() == kStreamsAlone; }
+  void take_nearest_device(size_t local_rank);
   void open_cq();
   void open_ep(const std::string& region_name);
 };

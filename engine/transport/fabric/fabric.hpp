@@ -37,6 +37,7 @@ struct FabricOptions {
   uint32_t pid = 0;         // the port wanted, or 0 for any
   uint32_t uid = 0;         // what we say we run as
   uint32_t timeout_s = 30;  // PTL_PEER_TIMEOUT: for how long a connection may be silent when it should not
+  size_t local_rank = 0;    // where processes of a node take turns in using its devices
 };
 
 class FabricTransport final : public Transport, public Bundling, private fabric::ConnectionClient {

@@ -50,7 +50,8 @@ FabricTransport::FabricTransport(Sink& sink, const FabricOptions& options)
       sink_(sink),
       options_(options),
       connections_(choose_nid(options.interface), options.pid, options.timeout_s),
-      endpoint_(options.provider, connections_.self().nid, region_name(connections_.self())),
+      endpoint_(options.provider, nearest_address(options.interface, options.local_rank), region_name(connections_.self()),
+                options.local_rank),
       registrations_(endpoint_) {
   state.has_links = false;
   state.lends = kLends;
@@ -76,7 +77,9 @@ FabricTransport::~FabricTransport() {
 void FabricTransport::size_messages() {
   const fi_info& info = *endpoint_.info;
   const std::string provider = info.fabric_attr->prov_name;
-  name_ = "fabric(" + provider.substr(0, provider.find(';')) + ")";
+  const std::string device =
+      endpoint_.is_one_of_several || options_.interface.find(',') != std::string::npos ? std::string(", ") + info.domain_attr->name : "";
+  name_ = "fabric(" + provider.substr(0, provider.find(';')) + device + ")";
   const size_t most = info.ep_attr->max_msg_size;
   // The eager limit is what Portals promises for ordered sizes, volatile copies and fetching atomics.
   if (most < fabric::kHeadSize + fabric::kEager)

@@ -11,8 +11,8 @@ constexpr TransportType::Variant kVariants[] = {{"tcp", [](Options& options) { o
 
 std::unique_ptr<Transport> open_fabric(TransportOpening& opening) {
   const Options& options = opening.options;
-  auto fabric = std::make_unique<FabricTransport>(
-      opening.sink, FabricOptions{options.provider, options.interface, opening.pid, opening.uid, options.peer_timeout_s});
+  auto fabric = std::make_unique<FabricTransport>(opening.sink, FabricOptions{options.provider, options.interface, opening.pid, opening.uid,
+                                                                              options.peer_timeout_s, opening.local_rank});
   opening.self = fabric->self();
   return fabric;
 }

@@ -180,6 +180,27 @@ TEST(Fabric, WhatIsNoAddressOfAnotherProcessIsNotReached) {
   EXPECT_EQ(transport.connect({transport.self().nid, 0xffff}), nullptr);
 }
 
+// DEMANDING=domains=3 makes three devices, of which nobody knows what they are near to.
+TEST(Fabric, ProcessesOfANodeTakeTurnsInUsingItsDevices) {
+  if (std::getenv("DEMANDING") == nullptr) GTEST_SKIP() << "the providers of this machine have no devices";
+  Recorder sink;
+  for (size_t local_rank = 0; local_rank < 5; ++local_rank) {
+    FabricTransport transport(sink, {"demanding", "127.0.0.1", 0, 0, 30, local_rank});
+    EXPECT_EQ(transport.name().text, "fabric(demanding, demanding" + std::to_string(local_rank % 3) + ")");
+  }
+}
+
+// One interface by its name and by its address stands for two.
+TEST(Fabric, OfSeveralInterfacesTheFirstNamesTheProcess) {
+  Recorder sink;
+  for (size_t local_rank = 0; local_rank < 2; ++local_rank) {
+    FabricTransport transport(sink, {"tcp", "lo,127.0.0.1", 0, 0, 30, local_rank});
+    EXPECT_EQ(transport.self().nid, uint32_t{INADDR_LOOPBACK});
+    EXPECT_NE(std::string(transport.name().text).find(", lo)"), std::string::npos) << transport.name().text;
+  }
+  EXPECT_NE(sentence_of({"tcp", "lo,nosuch0", 0, 0}).find("PTL_FABRIC_INTERFACE=nosuch0"), std::string::npos);
+}
+
 // --- two in one process ---
 
 class FabricOf : public testing::TestWithParam<const char*> {

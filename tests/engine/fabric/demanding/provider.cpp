@@ -58,18 +58,26 @@ int close_nic(fid* id) {
   std::free(nic);
   return 0;
 }
-fi_ops nic_ops = {sizeof(fi_ops), close_nic, nullptr, nullptr, nullptr, nullptr, nullptr};
+int control_nic(fid* id, int command, void* copy);
+fi_ops nic_ops = {sizeof(fi_ops), close_nic, nullptr, control_nic, nullptr, nullptr, nullptr};
 
-// Makes a device on a PCI bus of its own.
-fid_nic* make_nic(size_t number) {
+// Makes a device at a place on the PCI bus.
+fid_nic* make_nic(const fi_pci_attr& place) {
   auto* const nic = static_cast<fid_nic*>(std::calloc(1, sizeof(fid_nic)));
   nic->fid = {FI_CLASS_NIC, nullptr, &nic_ops};
   nic->bus_attr = static_cast<fi_bus_attr*>(std::calloc(1, sizeof(fi_bus_attr)));
   nic->device_attr = static_cast<fi_device_attr*>(std::calloc(1, sizeof(fi_device_attr)));
   nic->link_attr = static_cast<fi_link_attr*>(std::calloc(1, sizeof(fi_link_attr)));
   nic->bus_attr->bus_type = FI_BUS_PCI;
-  nic->bus_attr->attr.pci = {0, static_cast<uint8_t>(0x10 * (number + 1)), 0, 0};
+  nic->bus_attr->attr.pci = place;
   return nic;
+}
+
+// Copies a device, as fi_dupinfo asks for.
+int control_nic(fid* id, int command, void* copy) {
+  if (command != FI_DUP) return -FI_ENOSYS;
+  *static_cast<fid_nic**>(copy) = make_nic(reinterpret_cast<fid_nic*>(id)->bus_attr->attr.pci);
+  return 0;
 }
 
 // Makes what the provider below offers ours.
@@ -80,7 +88,7 @@ void alter(const Demands& demands, fi_info& info, size_t number) {
   if (demands.domains > 1) {
     std::free(info.domain_attr->name);
     info.domain_attr->name = copy_of(kName + std::to_string(number));
-    info.nic = make_nic(number);
+    info.nic = make_nic({0, static_cast<uint8_t>(0x10 * (number + 1)), 0, 0});  // a bus of its own
   }
   info.mode = demands.context2 ? FI_CONTEXT2 : 0;
   info.domain_attr->mr_mode = static_cast<int>(demands.mr_mode);
