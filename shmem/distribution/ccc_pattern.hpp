@@ -163,15 +163,24 @@ class Places {
     return number_of(at);
   }
 
-  // The pattern of a function: asks for each.
+  // The pattern of a function: asks once for each.
   template <class F>
   Runs pattern(const F& index) const {
     Runs runs;
     Near near;
     each([&](const Stretch& stretch) {
-      for (index_t k = 0; k < stretch.count; ++k) {
-        const Vp<R> vp = stretch[k];
-        name(index(vp), vp.local, near, runs);
+      auto named = index(stretch[0]);
+      for (index_t k = 0; k < stretch.count;) {
+        const Index wanted = index_of(named);
+        const index_t last = wanted[R - 1], number = number_of(wanted);
+        index_t length = 1;
+        const bool inside = locate(wanted, near);
+        for (; k + length < stretch.count; ++length) {  // on while they name one after the other
+          named = index(stretch[k + length]);
+          if (!inside || last + length >= near.end || !is_ahead(named, wanted, number, length)) break;
+        }
+        if (inside) runs.add(stretch.place + k, length, near.pe, near.offset + last - near.begin, 1);
+        k += length;
       }
     });
     return runs;
@@ -277,31 +286,36 @@ class Places {
     return found;
   }
 
-  void name(index_t number, index_t place, Near& near, Runs& runs) const {
-    if constexpr (R == 1) name(Index{number}, place, near, runs);
-    else if (number >= 0 && number < axes_[0].n * inner()) name(at_of(number), place, near, runs);
-  }
-  void name(const Index& wanted, index_t place, Near& near, Runs& runs) const {
-    const index_t last = wanted[R - 1];
-    if (last < near.begin || last >= near.end || !std::equal(wanted.begin(), wanted.end() - 1, near.outer.begin())) {
-      if (number_of(wanted) < 0) return;
-      index_t pe = 0, offset = 0;
-      for (size_t d = 0; d < R; ++d) {
-        pe = pe * axes_[d].pes + axes_[d].target(wanted[d]);
-        offset = offset * axes_[d].room + axes_[d].offset(wanted[d]);
-      }
-      near.outer = wanted;
-      near.begin = last - last % axes_[R - 1].block;
-      near.end = std::min(axes_[R - 1].n, near.begin + axes_[R - 1].block);
-      near.offset = offset - (last - near.begin);
-      near.pe = static_cast<int>(pe);
-    }
-    runs.add(place, 1, near.pe, near.offset + last - near.begin, 1);
-  }
-  index_t inner() const {
+  Index index_of(const Index& named) const { return named; }
+  Index index_of(index_t named) const {
+    if constexpr (R == 1) return {named};
     index_t all = 1;
-    for (size_t d = 1; d < R; ++d) all *= axes_[d].n;
-    return all;
+    for (const Axis& axis : axes_) all *= axis.n;
+    Index outside{};
+    outside.fill(-1);
+    return named >= 0 && named < all ? at_of(named) : outside;
+  }
+  // Whether the one that is named is so far ahead of another in the last dimension.
+  static bool is_ahead(index_t named, const Index&, index_t number, index_t distance) { return named == number + distance; }
+  static bool is_ahead(const Index& named, const Index& wanted, index_t, index_t distance) {
+    return named[R - 1] == wanted[R - 1] + distance && std::equal(named.begin(), named.end() - 1, wanted.begin());
+  }
+  // Makes the block of the one that is wanted the near one. False: there is none.
+  bool locate(const Index& wanted, Near& near) const {
+    const index_t last = wanted[R - 1];
+    if (last >= near.begin && last < near.end && std::equal(wanted.begin(), wanted.end() - 1, near.outer.begin())) return true;
+    if (number_of(wanted) < 0) return false;
+    index_t pe = 0, offset = 0;
+    for (size_t d = 0; d < R; ++d) {
+      pe = pe * axes_[d].pes + axes_[d].target(wanted[d]);
+      offset = offset * axes_[d].room + axes_[d].offset(wanted[d]);
+    }
+    near.outer = wanted;
+    near.begin = last - last % axes_[R - 1].block;
+    near.end = std::min(axes_[R - 1].n, near.begin + axes_[R - 1].block);
+    near.offset = offset - (last - near.begin);
+    near.pe = static_cast<int>(pe);
+    return true;
   }
 
   // f(k, count, target, offset, step) for what of wanted + k * step, k = 0 .. count - 1, lies at regular places of one target.

@@ -78,9 +78,15 @@ Fetched<M, R> Domain<State, R>::get(M State::*member, const F& index) {
   if (checks_) same_everywhere(index);
   const std::vector<Run> runs = fetched.expect(places_.pattern(index), static_cast<size_t>(layout_.rooms()), places_.count());
   shmem_barrier_all();
-  for (const Run& run : runs) fetch(run, &fetched.values_[static_cast<size_t>(run.first)].value, member);
+  const int me = shmem_my_pe();
+  const auto fetch_all = [&](bool own) {
+    for (const Run& run : runs)
+      if ((run.pe == me) == own) fetch(run, &fetched.values_[static_cast<size_t>(run.first)].value, member);
+  };
+  fetch_all(false);
   shmem_quiet();
   shmem_barrier_all();
+  fetch_all(true);  // nobody waits for what a PE copies of its own
   return fetched;
 }
 

@@ -3,6 +3,7 @@
 #ifndef CCC_TREE_HPP
 #define CCC_TREE_HPP
 
+#include <algorithm>
 #include <bit>
 #include <vector>
 
