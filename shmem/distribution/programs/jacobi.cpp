@@ -46,9 +46,6 @@ int main(int argc, char** argv) {
     using Dom = ccc::Domain<Tile, 2>;
     Dom dom({tiles, tiles});
     const auto side = static_cast<ccc::index_t>(n);
-    const auto beside = [=](int down, int across) {
-      return [=](const ccc::Vp<2>& vp) { return std::array<ccc::index_t, 2>{vp.at[0] + down, vp.at[1] + across}; };
-    };
     dom.call(
         [&](Dom& d, auto& view) {
           d.each([&](Tile& tile, auto vp) {
@@ -56,8 +53,8 @@ int main(int argc, char** argv) {
               for (size_t j = 0; j < kTile; ++j) tile.u[i][j] = view.of(vp)(i, j);
             show_edges(tile);
           });
-          auto north = d.exchange(&Tile::bottom, beside(-1, 0)), south = d.exchange(&Tile::top, beside(1, 0));
-          auto west = d.exchange(&Tile::right, beside(0, -1)), east = d.exchange(&Tile::left, beside(0, 1));
+          auto north = d.exchange(&Tile::bottom, ccc::shift(-1, 0)), south = d.exchange(&Tile::top, ccc::shift(1, 0));
+          auto west = d.exchange(&Tile::right, ccc::shift(0, -1)), east = d.exchange(&Tile::left, ccc::shift(0, 1));
           shmem_barrier_all();
           const double begin = program::seconds();
           for (long step = 0; step < options[1].value; ++step) {
