@@ -182,7 +182,10 @@ const char* start(bool threaded, ptlx_job_t& job) {
       open_windows() != PTL_OK || ulfm::open() != PTL_OK || open_last_barrier(rank, size) != PTL_OK)
     return "the network has not enough room for what MPI needs; other libraries of this process may use it up";
   if (!open_failures(size)) return "there is no memory for the states of the ranks";
-  if (settings.info && rank == 0) print_settings(stdout);
+  if (ptlx_engine_info_t engine; settings.info && rank == 0 && PtlxEngineInfo(&engine) == PTL_OK) {
+    print_settings(stdout);
+    std::printf("%-24s %12s  what carries messages of this rank\n", "transports", engine.transports);
+  }
   // Nobody sends before everybody has opened all of the above. The last step of GOAL_Init is a fence, unless another library has
   // begun with GOAL on this interface before, on all ranks alike.
   const bool begun = PtlGetMap(device.ni, 0, nullptr, nullptr) == PTL_OK;

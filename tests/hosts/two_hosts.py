@@ -15,7 +15,8 @@
 --outage "LIMIT SECONDS PROGRAM": two ranks of `PROGRAM FILE SECONDS'`, which make FILE once they exchange data, with PTL_PEER_TIMEOUT=LIMIT.
         The network between them is down for SECONDS. A job whose limit is longer goes on and ends well; a job whose limit is shorter is
         ended on both hosts while the network is still down, and says why.
---interfaces runs a program as --run does, with a second pair of interfaces and PTL_FABRIC_INTERFACE naming both: both must carry data.
+--interfaces runs an MPI program as --run does, with a second pair of interfaces and PTL_FABRIC_INTERFACE naming both: both must carry
+        data, and PTL_INFO says which one rank 0 uses.
 -x NAME=VALUE is given to every ptlrun.
 
 Needs root and ip(8), for the namespaces; exits with 77, after the reason, where it cannot have them. What it makes is
@@ -176,8 +177,12 @@ def interfaces_case(hosts, options, words, port):
         ip("-n", name, "link", "set", "veth1", "up")
     both = [(side, device) for side in (0, 1) for device in ("veth0", "veth1")]
     before = [carried(hosts, *one) for one in both]
-    options = argparse.Namespace(ptlrun=options.ptlrun, exports=[*options.exports, "PTL_FABRIC_INTERFACE=veth0,veth1"])
-    good = run_case(hosts, options, words, port)
+    options = argparse.Namespace(ptlrun=options.ptlrun, exports=[*options.exports, "PTL_FABRIC_INTERFACE=veth0,veth1", "PTL_INFO=1"])
+    ranks, *program = shlex.split(words)
+    ends = hosts.finish(hosts.start_job(options, ranks, program, port))
+    good = all(status == 0 for status, _ in ends) and any(", veth0)" in output for _, output in ends)
+    if not good:
+        show(ends)
     sent = [carried(hosts, *one) - earlier for one, earlier in zip(both, before)]
     ip("-n", hosts.names[0], "link", "del", "veth1")
     spread = min(sent) > 1 << 20  # an interface that no rank uses sends some packets, too
