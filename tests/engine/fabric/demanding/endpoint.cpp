@@ -28,6 +28,7 @@ int close_endpoint(fid* id) {
   const int status = fi_close(&endpoint.below->fid);
   if (endpoint.queue != nullptr) endpoint.queue->endpoint = nullptr;
   for (const Region* region : endpoint.domain->regions) const_cast<Region*>(region)->requests = 0;
+  for (const Request* request : endpoint.held) delete request;
   delete &endpoint;
   return status;
 }
@@ -121,7 +122,7 @@ ssize_t Endpoint::begin(Request given) {
     return 0;
   }
   if (request->what == What::read && domain->transfers == demands.lose) {
-    request.release();  // as good as lost
+    held.insert(request.release());  // as good as lost
     return 0;
   }
   if (transfer && demands.manual) {
@@ -136,7 +137,7 @@ ssize_t Endpoint::begin(Request given) {
     domain->transfers -= transfer;
     return status;
   } else if (request->what != What::inject) {
-    request.release();  // the provider below has it
+    held.insert(request.release());
   }
   if (ends) ++transfers;
   else if (!transfer) ++receives;
@@ -167,7 +168,7 @@ void Endpoint::give_waiting() {
       entry.err = static_cast<int>(-status);
       ended(std::move(taken), entry);
     } else if (request.what != What::inject) {
-      taken.release();  // the provider below has it
+      held.insert(taken.release());
     }
   }
 }

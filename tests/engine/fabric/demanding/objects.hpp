@@ -113,12 +113,19 @@ struct Endpoint : fid_ep {
   fid_ep* below = nullptr;
   Queue* queue = nullptr;
   std::deque<std::unique_ptr<Request>> waiting;  // given below in the next read of the queue (`manual`)
+  std::unordered_set<const Request*> held;       // by the provider below
   std::unordered_set<void*> contexts;            // in use
   size_t receives = 0, transfers = 0;            // requests in the queues
   uint64_t calls = 0;
   ssize_t begin(Request request);
   ssize_t give(Request& request);
   void give_waiting();
+  // Takes back a request that has ended below.
+  std::unique_ptr<Request> taken_back(void* context) {
+    auto* const request = static_cast<Request*>(context);
+    held.erase(request);
+    return std::unique_ptr<Request>(request);
+  }
   // Ends a request: `entry` is what the provider below has said of it.
   void ended(std::unique_ptr<Request> request, fi_cq_err_entry entry);
   bool full(const Request& request);

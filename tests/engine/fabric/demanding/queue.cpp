@@ -52,11 +52,11 @@ void Queue::take_in() {
       fi_cq_err_entry entry{};
       entry.flags = entries[i].flags;
       entry.len = entries[i].len;
-      endpoint->ended(std::unique_ptr<Request>(static_cast<Request*>(entries[i].op_context)), entry);
+      endpoint->ended(endpoint->taken_back(entries[i].op_context), entry);
     }
     if (n == -FI_EAVAIL) {
       fi_cq_err_entry entry{};
-      if (fi_cq_readerr(below, &entry, 0) == 1) endpoint->ended(std::unique_ptr<Request>(static_cast<Request*>(entry.op_context)), entry);
+      if (fi_cq_readerr(below, &entry, 0) == 1) endpoint->ended(endpoint->taken_back(entry.op_context), entry);
     } else if (n < static_cast<ssize_t>(kBatch)) {
       return;
     }
