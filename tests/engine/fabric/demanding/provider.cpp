@@ -183,7 +183,7 @@ int open_fabric(fi_fabric_attr* attr, fid_fabric** opened, void* context) {
 
 void clean_up() {}
 
-fi_provider provider = {FI_VERSION(1, 0), kVersion, {}, kName, getinfo, open_fabric, clean_up};
+fi_provider provider = {FI_VERSION(1, 0), FI_VERSION(FI_MAJOR_VERSION, FI_MINOR_VERSION), {}, kName, getinfo, open_fabric, clean_up};
 
 }  // namespace
 }  // namespace demanding
