@@ -76,7 +76,8 @@ struct FabricLink : Link {
   Window window;
   size_t asked = 0;           // bytes of moves that the provider has
   uint64_t last_move_ns = 0;  // when a piece of them came back last, or the first was asked for
-  bool answered = false;      // a question that was put since, for long nothing came
+  uint64_t last_question_ns = 0;
+  bool answered = false;  // a question that was put since then, as nothing came for long
   fi_addr_t address = FI_ADDR_UNSPEC;
   std::chrono::steady_clock::time_point ended{};  // when `ending` began, plus the grace
 };

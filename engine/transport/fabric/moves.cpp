@@ -155,7 +155,8 @@ void FabricTransport::look_for_dropped_moves() {
     FabricLink* const link = move.link;
     if (link == nullptr || link->state != LinkState::ready || link->asked == 0 || now - link->last_move_ns < most / 2) continue;
     if (!link->answered) {
-      put_word(*link, {prefix_to(*link, fabric::kQuestionMagic), {}});
+      if (now - link->last_question_ns >= most / 8 && put_word(*link, {prefix_to(*link, fabric::kQuestionMagic), {}}))
+        link->last_question_ns = now;
     } else if (now - link->last_move_ns >= most) {
       connections_.explain(link->process, "what was to be read from it, or written to it, never came", EFAULT);
       disconnect(*link);
