@@ -199,6 +199,7 @@ bool is_bounded(const Flood& flood, unsigned number) {
 }  // namespace
 
 int main() {
+  portunus::test::use_one_arena();
   must(GOAL_Init(&rank, &size), "no GOAL");
   told.open();
   bool good = true;

@@ -147,6 +147,7 @@ bool is_bounded(const Flood& flood, int target) {
 }  // namespace
 
 int main() {
+  portunus::test::use_one_arena();
   watched();
   const pid_t beside = fork();
   if (beside == 0) let_go_on_what_is_stopped();

@@ -40,6 +40,7 @@ std::atomic<long long> most{0};
 }  // namespace
 
 int main() {
+  portunus::test::use_one_arena();
   struct sigaction go_on {};
   go_on.sa_handler = [](int) { goes_on = 1; };
   sigaction(SIGUSR1, &go_on, nullptr);

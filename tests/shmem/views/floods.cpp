@@ -94,6 +94,7 @@ void read_all(const Data& data) {
 }  // namespace
 
 int main(int argc, char** argv) {
+  portunus::test::use_one_arena();
   struct sigaction go_on {};
   go_on.sa_handler = [](int) { goes_on = 1; };
   sigaction(SIGUSR1, &go_on, nullptr);
