@@ -15,6 +15,7 @@
 
 #include "engine/goal/goal_call.h"
 #include "portals/portals4_ext.h"
+#include "tests/support/thorough.hpp"
 
 namespace {
 
@@ -232,7 +233,8 @@ void prepared_in_any_order(size_t count) {
   std::mt19937 own(static_cast<unsigned>(rank) + 1);
   std::vector<size_t> order(all.size());
   std::iota(order.begin(), order.end(), size_t{0});
-  for (int turn = 0; turn < 80; ++turn) {
+  const uint32_t turns = portunus::test::runs(80);
+  for (uint32_t turn = 0; turn < turns; ++turn) {
     std::ranges::shuffle(order, own);
     for (const size_t i : order) {
       Case& made = all[i];
