@@ -319,6 +319,12 @@ void FabricTransport::received(Operation& operation) {
     link->early.push_back(&operation);
     return;
   }
+  // One that is farther ahead than there are buffers says that the next one was dropped: it would be waited for for ever. A number of
+  // the other half was there already.
+  if (ahead >= receives_ && ahead <= UINT16_MAX / 2 && link->state < LinkState::ending) {
+    connections_.explain(link->process, "a message of it was dropped", EPROTO);
+    disconnect(*link);
+  }
   if (link == nullptr || ahead != 0) ++malformed_;
   if (link == nullptr || ahead != 0 || link->state == LinkState::failed) {
     pool_of(Kind::receive).push_back(&operation);

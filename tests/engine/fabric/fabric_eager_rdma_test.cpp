@@ -263,6 +263,14 @@ TEST_F(FabricEagerRdmaByHand, AMessageWaitsForThoseThatWereSentBeforeIt) {
   expect_others_are_served();
 }
 
+TEST_F(FabricEagerRdmaByHand, AMessageThatNeverCameEndsTheLinkOfThoseBehindIt) {
+  by_hand_->skip(30'000);
+  by_hand_->say_header(wire::kBulk | wire::kNoRegion, 0, kShort);
+  while (sink_.losses.empty()) receiver_->poll(16);
+  EXPECT_EQ(receiver_->malformed(), 1u);
+  EXPECT_TRUE(sink_.arrivals.empty());
+}
+
 TEST_F(FabricEagerRdmaByHand, WordsOfNoKnownKindAreCountedAndPassedOver) {
   by_hand_->write(kShort);
   by_hand_->say_header(0, wire::kWhole, kShort);
