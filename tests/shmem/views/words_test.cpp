@@ -61,6 +61,18 @@ struct Said {
     words[p] = words[p].waiting();
     words[before].bits += Word::announcement(static_cast<unsigned>(p), false);
   }
+  // Process 0 of three has written and released, its notice to 1 has not arrived, and 2 waits behind 1.
+  static Said with_a_notice_under_way() {
+    Said said(3);
+    said.words[0] = {Word{}.waiting().bits + Word::granted()};
+    said.queue(1, 0);
+    said.queue(2, 1);
+    said.words[0].bits += Word::released();
+    return said;
+  }
+  void expect_no_circle() {
+    for (int p = 0; p < 3; ++p) EXPECT_EQ(circle_from(p), std::vector<int>{}) << "from " << p;
+  }
   std::vector<int> circle_from(int me) {
     std::vector<int> names;
     for (const auto& [process, said] : follow_waits(*this, me, static_cast<int>(waits.size()))) names.push_back(process);
@@ -90,27 +102,19 @@ TEST(Blocked, ThoseWhoWaitForEachOtherAreACircle) {
   EXPECT_EQ(said.circle_from(1), std::vector<int>{});
 }
 
-// Process 0 has written and released, its notice to 1 has not arrived, and it waits again already, behind 2, which waits behind 1.
+// Process 0 waits again already, behind 2.
 TEST(Blocked, ANoticeThatIsUnderWayIsNoCircle) {
-  Said said(3);
-  said.words[0] = {Word{}.waiting().bits + Word::granted()};
-  said.queue(1, 0);
-  said.queue(2, 1);
-  said.words[0].bits += Word::released();
+  Said said = Said::with_a_notice_under_way();
   said.queue(0, 2);
-  for (int p = 0; p < 3; ++p) EXPECT_EQ(said.circle_from(p), std::vector<int>{}) << "from " << p;
+  said.expect_no_circle();
 }
 
-// The same where 0 reads next: it has asked 2, which waits.
+// Process 0 reads next: it has asked 2, which waits.
 TEST(Blocked, ANoticeThatIsUnderWayIsNoCircleOfAReader) {
-  Said said(3);
-  said.words[0] = {Word{}.waiting().bits + Word::granted()};
-  said.queue(1, 0);
-  said.queue(2, 1);
-  said.words[0].bits += Word::released();
+  Said said = Said::with_a_notice_under_way();
   said.waits[0] = Blocked::by(1, 2, 9);
   said.readers[2] = 1;
-  for (int p = 0; p < 3; ++p) EXPECT_EQ(said.circle_from(p), std::vector<int>{}) << "from " << p;
+  said.expect_no_circle();
 }
 
 TEST(ReleaseNotice, SaysWhatThereIsToBeCopied) {
