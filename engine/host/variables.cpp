@@ -24,8 +24,7 @@ std::span<const Variable> environment_variables() {
        "the libfabric provider; FI_PROVIDER=tcp stands for any of them for TCP"},
       {"PTL_FABRIC_INTERFACE", "names of network interfaces, as eth0,eth1", "the first that is up",
        "whose address names this process; of several each process uses the one nearest to its cores, and processes that several are "
-       "equally "
-       "near to are spread over these; devices without IPv4 addresses are dealt out alike, all of them"},
+       "equally near to are spread over these; devices without IPv4 addresses are dealt out alike, all of them"},
       {"PTL_PEER_TIMEOUT", "seconds, 1 to 86400", "30",
        "a peer whose host or network is silent for that long is lost; a process that dies is noticed sooner"},
       {"PTL_INFO", "1, 0", "0",
