@@ -1,8 +1,11 @@
 #!/usr/bin/env python3
 """ptlsim_test.py PTLSIM PTLRUN SIMULATED SIMULATED_CXX STATIC HALO CONJUGATE_GRADIENT: programs simulated, beside their real runs."""
+import collections
+import pathlib
 import re
 import subprocess
 import sys
+import tempfile
 import unittest
 
 
@@ -45,6 +48,18 @@ class Results(unittest.TestCase):
         numbers = [sorted(re.findall(r"\] (5 \d+)$", text, re.MULTILINE)) for text in (done.stdout, real.stdout)]
         self.assertEqual(len(numbers[0]), 3, done.stdout + done.stderr)
         self.assertEqual(numbers[0], numbers[1])
+
+
+    def test_a_recorded_run_has_the_messages_of_a_real_one(self):
+        with tempfile.TemporaryDirectory() as folder:
+            files = [pathlib.Path(folder) / name for name in ("simulated.goal", "real.goal")]
+            words = (HALO, "--rows", "64", "--columns", "50", "--steps", "5")
+            simulated = simulate(4, "--record", files[0], *words)
+            real = run(PTLRUN, "-n", "4", "--record", files[1], *words)
+            self.assertEqual((simulated.returncode, real.returncode), (0, 0), simulated.stderr + real.stderr)
+            found = [collections.Counter(re.findall("(?:send|recv) .*", file.read_text())) for file in files]
+            self.assertGreater(found[0].total(), 40)
+            self.assertEqual(found[0], found[1])
 
 
 class Time(unittest.TestCase):
@@ -90,6 +105,18 @@ class Misfortunes(unittest.TestCase):
         for rank in range(3):
             self.assertIn(f"rank {rank} in MPI_Recv waits for a message from rank {(rank + 1) % 3} with tag 5 on MPI_COMM_WORLD\n", done.stderr)
 
+    def test_the_time_that_a_run_may_take_ends_one_that_calls_nothing(self):
+        done = simulate(3, "--timeout", "0.5", SIMULATED, "endless")
+        self.assertEqual(done.returncode, 124, done.stderr)
+        self.assertIn("the time of --timeout is over", done.stderr)
+        self.assertIn("rank 1 runs\n", done.stderr)
+
+    def test_of_many_ranks_that_fail_the_number_is_told(self):
+        done = simulate(40, HALO, "--rows", "7")  # fewer rows than ranks
+        self.assertNotEqual(done.returncode, 0)
+        self.assertEqual(done.stderr.count("has ended with status"), 4, done.stderr)
+        self.assertIn("36 more ranks have ended with a status", done.stderr)
+
     def test_failures_name_the_rank(self):
         for how, status, text in (("crash", 139, "rank 1 ends by signal 11"), ("abort", 134, "rank 1 ends by signal 6"),
                                   ("exit", 7, "rank 1 has ended with status 7"), ("end", 9, "rank 1 ends the job with status 9"),
@@ -128,6 +155,8 @@ class Refusals(unittest.TestCase):
                             (("--network", "topology=ring", SIMULATED), "is no topology"), (("--kill", "9@1s", SIMULATED), "names no rank"),
                             (("--cut", "1-1@1s", SIMULATED), "one rank twice"), (("--slow", "1=0", SIMULATED), "RANK=FACTOR"),
                             (("--compute", "half", SIMULATED), "none of measured"), (("--explore", "-1", SIMULATED), "needs seconds"),
+                            (("--record", "/nonsense/x", SIMULATED), "cannot be written"), (("--timeout", "0", SIMULATED), "needs seconds"),
+                            (("--record", "x", "--explore", "1", SIMULATED), "neither"),
                             (("--bad", SIMULATED), "no option --bad")):
             with self.subTest(words=words):
                 done = run(PTLSIM, "-n", "2", *words)

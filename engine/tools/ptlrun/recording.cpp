@@ -3,35 +3,24 @@
 
 #include <fcntl.h>
 #include <sys/stat.h>
-#include <sys/wait.h>
 #include <unistd.h>
 
 #include <cerrno>
-#include <climits>
-#include <cstdlib>
 #include <cstring>
 
 #include "engine/tools/ptlrun/options.hpp"
 #include "engine/tools/record/format.hpp"
+#include "engine/tools/record/join.hpp"
 
 namespace portunus::launch {
 namespace {
 
-constexpr char kLibrary[] = "libportunus_record.so.0";
-
-std::string own_folder() {
-  char path[PATH_MAX];
-  const ssize_t length = readlink("/proc/self/exe", path, sizeof path);
-  const std::string self(path, length > 0 ? static_cast<size_t>(length) : 0);
-  return self.substr(0, self.rfind('/') + 1);
-}
-
-// As it lies in a build folder, and as it is installed.
 std::string find_library() {
-  const std::string here = own_folder();
-  for (const std::string& folder : {here + "record/", here + PTL_LIBRARY_FOLDER "/"})
-    if (access((folder + kLibrary).c_str(), R_OK) == 0) return folder + kLibrary;
-  throw Refusal(kNotFound, std::string("the library that records, ") + kLibrary + ", was not found; install it beside the others");
+  const std::string found = record::find_library(PTL_LIBRARY_FOLDER);
+  if (found.empty())
+    throw Refusal(kNotFound,
+                  std::string("the library that records, ") + record::kLibrary + ", was not found; install it beside the others");
+  return found;
 }
 
 // LD_PRELOAD ends a path at a space or a colon.
@@ -40,7 +29,7 @@ bool can_be_preloaded(const std::string& path) { return path.find_first_of(" :")
 // A path of the library that can be preloaded.
 std::string preloadable(const std::string& library, const std::string& job_folder) {
   if (can_be_preloaded(library)) return library;
-  const std::string link = job_folder + "/" + kLibrary;
+  const std::string link = job_folder + "/" + record::kLibrary;
   if (!can_be_preloaded(link))
     throw Refusal(kBadUse,
                   "--record cannot load " + library + " from " + job_folder + "; set TMPDIR to a folder without spaces and colons");
@@ -50,8 +39,8 @@ std::string preloadable(const std::string& library, const std::string& job_folde
 }
 
 std::string find_goalc() {
-  const std::string beside = own_folder() + "goalc";
-  return access(beside.c_str(), X_OK) == 0 ? beside : find_program("goalc", "");
+  const std::string beside = record::find_goalc();
+  return beside.empty() ? find_program("goalc", "") : beside;
 }
 
 }  // namespace
@@ -71,16 +60,6 @@ void Recording::prepare(std::map<std::string, std::string>& environment) const {
   environment[record::kVariable] = folder_;
 }
 
-bool Recording::join() const {
-  const pid_t pid = fork();
-  if (pid == 0) {
-    execl(goalc_.c_str(), "goalc", "--records", folder_.c_str(), "--output", file_.c_str(), static_cast<char*>(nullptr));
-    _exit(kNotExecutable);
-  }
-  int status = 1;
-  while (pid > 0 && waitpid(pid, &status, 0) < 0 && errno == EINTR) {
-  }
-  return pid > 0 && WIFEXITED(status) && WEXITSTATUS(status) == 0;
-}
+bool Recording::join() const { return record::join(goalc_, folder_, file_); }
 
 }  // namespace portunus::launch

@@ -17,10 +17,12 @@
 #include <sstream>
 #include <stdexcept>
 
+#include "engine/tools/ptlsim/temporary_folder.hpp"
+
 namespace portunus::ptlsim {
 namespace {
 
-constexpr char kMpi[] = "libmpi_abi.so.1";
+constexpr char kMpi[] = "libmpi_abi.so.1", kRecorder[] = "recorder";
 
 bool is_ours(const std::string& name) {
   return name == kMpi || name.starts_with("libportals.so.") || name.starts_with("libmpi.so.portunus");
@@ -84,25 +86,19 @@ void put(int file, std::span<const std::byte> bytes, uint64_t from, uint64_t to)
   }
 }
 
-// The process is in it while it lasts.
-class TemporaryFolder {
+// The process is in a temporary folder while this lasts.
+class InFolder {
  public:
-  TemporaryFolder() : before_(std::filesystem::current_path()) {
-    const char* const place = std::getenv("TMPDIR");
-    path_ = std::string(place && *place ? place : "/tmp") + "/ptlsim-XXXXXX";
-    if (!mkdtemp(path_.data())) throw std::runtime_error("no folder can be made in " + path_.substr(0, path_.rfind('/')));
-    std::filesystem::current_path(path_);
-  }
-  ~TemporaryFolder() {
+  InFolder() { std::filesystem::current_path(folder_.path()); }
+  ~InFolder() {
     std::error_code ignored;
     std::filesystem::current_path(before_, ignored);
-    std::filesystem::remove_all(path_, ignored);
   }
-  TemporaryFolder(const TemporaryFolder&) = delete;
+  InFolder(const InFolder&) = delete;
 
  private:
-  const std::filesystem::path before_;
-  std::string path_;
+  const std::filesystem::path before_ = std::filesystem::current_path();
+  const TemporaryFolder folder_;
 };
 
 link_map* map_of(void* library) {
@@ -113,10 +109,12 @@ link_map* map_of(void* library) {
 
 }  // namespace
 
-Copies::Copies(const std::string& program, const std::string& rank_library) : program_(program), rank_library_(rank_library) {
+Copies::Copies(const std::string& program, const std::string& rank_library, const std::string& recorder)
+    : program_(program), rank_library_(rank_library) {
   const std::string why = program_.refusal();
   if (!why.empty()) throw std::runtime_error("'" + program + "' cannot be simulated, since it " + why);
   find_libraries(program, rank_library);
+  if (!recorder.empty()) add(kRecorder, recorder);
   program_.make_loadable();
   copied_ = program_.take_copied();
   begins_program_ = program_.take_beginnings();
@@ -137,16 +135,22 @@ void Copies::find_libraries(const std::string& program, const std::string& rank_
     const bool with_mpi = std::any_of(shared.begin(), shared.end(), [&name = name](const Listed& each) { return each.name == name; });
     if (path.empty() || is_ours(name) || is_shared(name) || (with_mpi && !name.starts_with("libstdc++."))) continue;
     if (path[0] != '/') throw std::runtime_error("'" + program + "' needs " + name + ", which is not found");
-    Library library{path, std::to_string(libraries_.size()), std::make_unique<ElfImage>(path), {}};
-    library.image->make_loadable();
-    library.beginnings = library.image->take_beginnings();
-    libraries_.emplace_back(name, std::move(library));
+    add(name, path);
   }
   if (!is_mpi)
     throw std::runtime_error("'" + program + "' is not linked with " + kMpi + ": compile it with mpicc, mpicxx or mpifort of Portunus");
 }
 
-std::string Copies::renamed(uint32_t rank, const std::string& name) const {
+void Copies::add(const std::string& name, const std::string& path) {
+  Library library{path, std::to_string(libraries_.size()), std::make_unique<ElfImage>(path), {}};
+  library.image->make_loadable();
+  library.beginnings = library.image->take_beginnings();
+  libraries_.emplace_back(name, std::move(library));
+}
+
+// Calls of MPI go to the library that records, if there is one, and from there to MPI.
+std::string Copies::renamed(uint32_t rank, const std::string& name, bool by_recorder) const {
+  if (is_ours(name) && !by_recorder && !libraries_.empty() && libraries_.back().first == kRecorder) return renamed(rank, kRecorder, false);
   if (is_ours(name)) return std::to_string(rank) + "/mpi";
   const auto found = std::find_if(libraries_.begin(), libraries_.end(), [&](const auto& each) { return each.first == name; });
   return found == libraries_.end() ? "" : std::to_string(rank) + '/' + found->second.short_name;
@@ -155,7 +159,8 @@ std::string Copies::renamed(uint32_t rank, const std::string& name) const {
 // Memory that has a name in the folder.
 std::string Copies::write(uint32_t rank, const std::string& short_name, ElfImage image, std::vector<int>& files,
                           const std::vector<ElfImage::Part>& left_out) const {
-  image.rename_needed([&](const std::string& name) { return renamed(rank, name); });
+  const bool is_recorder = !libraries_.empty() && libraries_.back().first == kRecorder && short_name == libraries_.back().second.short_name;
+  image.rename_needed([&](const std::string& name) { return renamed(rank, name, is_recorder); });
   files.push_back(memfd_create(short_name.c_str(), MFD_CLOEXEC));
   const std::span<const std::byte> bytes = image.bytes();
   uint64_t at = 0;
@@ -195,7 +200,7 @@ void Copies::copy_variables(void* program, const std::vector<void*>& libraries) 
 
 // The dynamic linker takes names with a slash from the folder that the process is in.
 void* Copies::open_all(uint32_t rank, std::vector<void*>& libraries) const {
-  const TemporaryFolder folder;
+  const InFolder folder;
   const std::string own = std::to_string(rank) + '/';
   std::filesystem::create_directory(own);
   std::vector<int> files;

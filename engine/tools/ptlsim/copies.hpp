@@ -21,7 +21,8 @@ namespace portunus::ptlsim {
 
 class Copies {
  public:
-  Copies(const std::string& program, const std::string& rank_library);
+  // `recorder`: a library that stands before MPI's calls, or nothing.
+  Copies(const std::string& program, const std::string& rank_library, const std::string& recorder);
   ~Copies();
   Copies(const Copies&) = delete;
 
@@ -41,7 +42,8 @@ class Copies {
   };
   void find_libraries(const std::string& program, const std::string& rank_library);
   void copy_variables(void* program, const std::vector<void*>& libraries) const;
-  std::string renamed(uint32_t rank, const std::string& name) const;
+  void add(const std::string& name, const std::string& path);
+  std::string renamed(uint32_t rank, const std::string& name, bool by_recorder) const;
   std::string write(uint32_t rank, const std::string& short_name, ElfImage image, std::vector<int>& files,
                     const std::vector<ElfImage::Part>& left_out = {}) const;
 

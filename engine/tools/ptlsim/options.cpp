@@ -20,7 +20,8 @@ constexpr char kFooter[] =
     "in ns and S in bytes, as LogGOPS names them. Without it: latency=2us,overhead=200ns,bandwidth=100Gbit,topology=full.\n"
     "--compute: time that ranks compute is measured by the processor's clock, multiplied (scale=K), or zero. With zero equal command\n"
     "lines give equal runs. --seed, --explore: each seed is another order of messages; 0 is the network as it is.\n"
-    "Times: 1.5ms, 20us, 3s. Statuses: that of the first rank that failed; 124 ranks wait for one another for ever; 128 + N signal N;\n"
+    "Times: 1.5ms, 20us, 3s. Statuses: that of the first rank that failed; 124 ranks wait for one another for ever, or --timeout; 128 + N "
+    "signal N;\n"
     "2 bad use, or a program that cannot be simulated.";
 
 double number(const std::string& text, const std::string& whole, const std::string& option) {
@@ -99,6 +100,7 @@ std::optional<Options> read_options(int argc, char** argv, int& status) {
   std::string network, how, kills, cuts, slow;
   uint32_t seed = 0;
   bool untagged = false;
+  std::optional<double> timeout;
   CommandLine line("ptlsim", kAbout, kFooter);
   line.number("-n", options.job.ranks, "ranks", 1, 65'536);
   line.text("--network", network, "what it is like: KEY=VALUE,...");
@@ -108,6 +110,8 @@ std::optional<Options> read_options(int argc, char** argv, int& status) {
   line.text("--kill", kills, "ranks that die: RANK@TIME,...");
   line.text("--cut", cuts, "pairs that lose each other: A-B@TIME,...");
   line.text("--slow", slow, "ranks that are slower: RANK=FACTOR,...");
+  line.text("--record", options.record, "write the run as a GOAL schedule to this file (.bin: in binary form)");
+  line.seconds("--timeout", timeout, "end a run that takes longer, of real time, and tell what its ranks do then");
   line.flag("--untagged", untagged, "print lines of ranks as they are, without [RANK] before them");
   line.flag("--progress", options.job.progress, "tell each second how far it is, and in the end what it took");
   line.command(options.job.command);
@@ -120,6 +124,10 @@ std::optional<Options> read_options(int argc, char** argv, int& status) {
     throw std::runtime_error("there is no option " + options.job.command[0] + "; run 'ptlsim --help' for those there are");
   if (options.job.command.empty()) throw std::runtime_error("which program? run 'ptlsim --help' for the options");
   if (options.explore && !(*options.explore > 0 && *options.explore < 1e7)) throw std::runtime_error("--explore needs seconds");
+  if (timeout && !(*timeout > 0 && *timeout < 1e7)) throw std::runtime_error("--timeout needs seconds");
+  if (options.explore && (timeout || !options.record.empty()))
+    throw std::runtime_error("--explore takes neither --record nor --timeout; replay a seed with them");
+  options.job.timeout = timeout.value_or(0);
   options.job.network = NetworkModel::read(network);
   options.job.compute = how.empty() ? (options.explore ? 0 : 1) : compute(how);
   options.job.seed = seed;

@@ -11,6 +11,7 @@ namespace portunus::ptlsim {
 struct Options {
   JobOptions job;
   std::optional<double> explore;  // seconds
+  std::string record;             // the file, or nothing
 };
 
 // Nothing: it has said what there was to say, and the status is in `status`. Throws std::runtime_error with a sentence.

@@ -10,7 +10,11 @@
 #include <cstdlib>
 #include <cstring>
 #include <filesystem>
+#include <fstream>
+#include <optional>
 #include <stdexcept>
+#include <string>
+#include <utility>
 
 #include "engine/tools/command_line.hpp"
 #include "engine/tools/ptlsim/copies.hpp"
@@ -18,6 +22,9 @@
 #include "engine/tools/ptlsim/options.hpp"
 #include "engine/tools/ptlsim/rank.hpp"
 #include "engine/tools/ptlsim/real.hpp"
+#include "engine/tools/ptlsim/temporary_folder.hpp"
+#include "engine/tools/record/format.hpp"
+#include "engine/tools/record/join.hpp"
 
 namespace portunus::ptlsim {
 namespace {
@@ -38,7 +45,7 @@ void start_again(char** argv, uint32_t ranks) {
 
 std::string rank_library() {
   const std::filesystem::path here = std::filesystem::read_symlink("/proc/self/exe").parent_path();
-  for (const char* const each : {"libptlsim_rank.so", PTLSIM_LIBRARIES "/libptlsim_rank.so"})
+  for (const char* const each : {"libptlsim_rank.so", PTL_LIBRARY_FOLDER "/ptlsim/libptlsim_rank.so"})
     if (std::filesystem::exists(here / each)) return here / each;
   throw std::runtime_error("libptlsim_rank.so is not beside ptlsim, and not where it was installed");
 }
@@ -79,6 +86,24 @@ void watch_for_crashes() {
   for (const int each : {SIGSEGV, SIGBUS, SIGFPE, SIGILL, SIGABRT}) sigaction(each, &action, nullptr);
 }
 
+// `--record FILE`: a folder for the records of the ranks while they run, of which FILE is made at the end.
+class Record {
+ public:
+  explicit Record(std::string file)
+      : file_(std::move(file)), library_(record::find_library(PTL_LIBRARY_FOLDER)), goalc_(record::find_goalc()) {
+    if (library_.empty()) throw std::runtime_error(std::string(record::kLibrary) + " was not found; install it beside the other libraries");
+    if (goalc_.empty()) throw std::runtime_error("goalc was not found; install it beside ptlsim");
+    if (!std::ofstream(file_, std::ios::app)) throw std::runtime_error("--record " + file_ + " cannot be written; give a path that can");
+    setenv(record::kVariable, folder_.path().c_str(), 1);
+  }
+  const std::string& library() const { return library_; }
+  bool join() const { return record::join(goalc_, folder_.path(), file_); }
+
+ private:
+  const std::string file_, library_, goalc_;
+  const TemporaryFolder folder_;
+};
+
 // The libraries of ranks read these.
 void set_environment(const JobOptions& job) {
   setenv("PTL_PROGRESS", "caller", 1);
@@ -92,10 +117,13 @@ int run(int argc, char** argv) {
   if (!options) return status;
   start_again(argv, options->job.ranks);
   set_environment(options->job);
-  Copies copies(path_of(options->job.command[0]), rank_library());
+  std::optional<Record> record;
+  if (!options->record.empty()) record.emplace(options->record);
+  Copies copies(path_of(options->job.command[0]), rank_library(), record ? record->library() : "");
   watch_for_crashes();
   if (options->explore) return explore(options->job, copies, *options->explore);
-  return run_job(options->job, copies);
+  const int result = run_job(options->job, copies);
+  return record && !record->join() && result == 0 ? 1 : result;
 }
 
 }  // namespace

@@ -198,7 +198,7 @@ void Rank::end(int code) {
   all_.last_act_ = all_.now_;
   if (code != 0) {
     if (!all_.first_failure_) all_.first_failure_ = code;
-    std::fprintf(all_.own_errors(), "ptlsim: rank %u has ended with status %d\n", number, code);
+    if (++all_.failures_ <= Ranks::kTold) std::fprintf(all_.own_errors(), "ptlsim: rank %u has ended with status %d\n", number, code);
   }
   all_.pass_fence();
   for (;;) all_.give_way(kNever, false);

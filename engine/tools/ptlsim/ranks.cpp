@@ -1,10 +1,16 @@
 // ranks.cpp: see ranks.hpp.
 #include "engine/tools/ptlsim/ranks.hpp"
 
+#include <execinfo.h>
+#include <signal.h>
+#include <sys/time.h>
 #include <time.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <cerrno>
+#include <cmath>
+#include <cstdlib>
 #include <stdexcept>
 
 #include "engine/tools/ptlsim/rank.hpp"
@@ -125,7 +131,32 @@ void Ranks::run_turn(Thread& thread) {
 
 bool Ranks::is_stuck() const { return busy_ == 0 && net_.under_way == 0 && now_ > last_act_ + kPatience; }
 
+// By a signal, since a rank may run on without a call. Nothing that it interrupts goes on; a second one, where this cannot be told, ends
+// all.
+void Ranks::limit(double seconds_left) {
+  static Ranks* limited;
+  limited = this;
+  struct sigaction action {};
+  action.sa_handler = [](int) {
+    alarm(2);
+    std::fprintf(own_errors(), "ptlsim: the time of --timeout is over, at %s of virtual time:\n", seconds(limited->now_).c_str());
+    limited->tell_ranks();
+    void* frames[30];
+    if (Rank::current) backtrace_symbols_fd(frames, backtrace(frames, 30), 2);
+    for (auto& rank : limited->ranks_) rank->output.finish();
+    Rank::current = nullptr;  // a rank's own end is simulated
+    _Exit(124);
+  };
+  action.sa_flags = SA_ONSTACK | static_cast<int>(SA_RESETHAND);
+  sigaction(SIGALRM, &action, nullptr);
+  itimerval timer{};
+  timer.it_value.tv_sec = static_cast<time_t>(seconds_left);
+  timer.it_value.tv_usec = std::max<suseconds_t>(1, static_cast<suseconds_t>((seconds_left - std::floor(seconds_left)) * 1e6));
+  setitimer(ITIMER_REAL, &timer, nullptr);
+}
+
 int Ranks::run() {
+  if (options_.timeout > 0) limit(options_.timeout);
   uint64_t turns = 0;
   while (live_ > 0 && !status_) {
     const std::optional<Turn> turn = next_turn();
@@ -142,6 +173,7 @@ int Ranks::run() {
     if (options_.progress && (++turns & 0xfff) == 0) show_progress();
   }
   for (auto& rank : ranks_) rank->output.finish();
+  if (failures_ > kTold) std::fprintf(own_errors(), "ptlsim: %u more ranks have ended with a status\n", failures_ - kTold);
   if (options_.progress)
     std::fprintf(own_errors(), "ptlsim: %s of virtual time, %lu messages, trace %016lx\n", seconds(now_).c_str(), net_.messages, trace_);
   return status_ ? *status_ : first_failure_;
@@ -160,16 +192,21 @@ void Ranks::show_progress() {
 int Ranks::tell_hang() {
   for (auto& rank : ranks_) rank->output.finish();
   std::fprintf(own_errors(), "ptlsim: the ranks wait for one another for ever, since %s:\n", seconds(last_act_).c_str());
+  tell_ranks();
+  return first_failure_ ? first_failure_ : 124;
+}
+
+void Ranks::tell_ranks() {
   for (const auto& rank : ranks_) {
     const char* const state = !rank->alive     ? "was killed"
                               : rank->ended    ? "has ended"
                               : rank->in_fence ? "waits for all ranks to begin or end"
                                                : nullptr;
     if (state) std::fprintf(own_errors(), "  rank %u %s\n", rank->number, state);
+    else if (rank.get() == Rank::current) std::fprintf(own_errors(), "  rank %u runs\n", rank->number);
     else if (rank->wait_call.empty()) std::fprintf(own_errors(), "  rank %u waits, or tests, without an end\n", rank->number);
     else std::fprintf(own_errors(), "  rank %u in %s waits for %s\n", rank->number, rank->wait_call.c_str(), rank->wait_what.c_str());
   }
-  return first_failure_ ? first_failure_ : 124;
 }
 
 void Ranks::end_job(int status, const std::string& why) {

@@ -37,6 +37,7 @@ struct Misfortune {
 struct JobOptions {
   uint32_t ranks = 1;
   uint64_t seed = 0;   // 0: the network's times as they are
+  double timeout = 0;  // s of real time; 0: none
   double compute = 1;  // so many ns of virtual time for each of the processor; 0: none
   bool tagged = true, progress = false;
   std::vector<std::string> command;
@@ -71,6 +72,7 @@ class Ranks {
     int error = 0;  // errno
     simulation::Fiber fiber;
   };
+  static constexpr uint32_t kTold = 4;  // ranks that have failed; of more the number is told
   static constexpr size_t kStack = size_t{8} << 20;
   struct Turn {
     uint64_t due, order;
@@ -88,6 +90,8 @@ class Ranks {
   void run_turn(Thread& thread);
   bool is_stuck() const;
   int tell_hang();
+  void tell_ranks();  // what each waits for
+  void limit(double seconds_left);
   void end_job(int status, const std::string& why);
   void fence(Rank& rank);
   void pass_fence();
@@ -102,7 +106,7 @@ class Ranks {
   Thread* running_ = nullptr;
   size_t next_misfortune_ = 0;
   uint64_t now_ = 0, last_act_ = 0, last_order_ = 0, last_ticket_ = 0, trace_ = 0x9e3779b97f4a7c15u;
-  uint32_t busy_ = 0, live_ = 0, fenced_ = 0, fences_ = 0;
+  uint32_t busy_ = 0, live_ = 0, fenced_ = 0, fences_ = 0, failures_ = 0;
   std::optional<int> status_;  // the job has been ended
   int first_failure_ = 0;
 };

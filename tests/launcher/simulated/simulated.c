@@ -35,6 +35,12 @@ static int hang(void) {
     return MPI_Recv(&got, 1, MPI_INT, (me + 1) % n, 5, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
 }
 
+/* Rank 1 calls nothing any more. */
+static int endless(void) {
+    for (volatile int on = me == 1; on;) on = 1;
+    return 0;
+}
+
 /* Rank 2 comes 40 us after rank 1, who is taken to be first. */
 static int race(void) {
     int got[2] = {1, 2}, status = 0;
@@ -114,6 +120,7 @@ int main(int argc, char **argv) {
     const int status = strcmp(what, "ring") == 0      ? ring()
                        : strcmp(what, "pi") == 0      ? pi()
                        : strcmp(what, "hang") == 0    ? hang()
+                       : strcmp(what, "endless") == 0 ? endless()
                        : strcmp(what, "race") == 0    ? race()
                        : strcmp(what, "watch") == 0   ? watch()
                        : strcmp(what, "bulk") == 0    ? bulk()
