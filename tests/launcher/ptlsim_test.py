@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""ptlsim_test.py PTLSIM PTLRUN SIMULATED SIMULATED_CXX STATIC HALO CONJUGATE_GRADIENT: programs simulated, beside their real runs."""
+"""ptlsim_test.py PTLSIM PTLRUN GOALC SIMULATED SIMULATED_CXX STATIC HALO CONJUGATE_GRADIENT: programs simulated, beside their real runs."""
 import collections
 import pathlib
 import re
@@ -60,6 +60,19 @@ class Results(unittest.TestCase):
             found = [collections.Counter(re.findall("(?:send|recv) .*", file.read_text())) for file in files]
             self.assertGreater(found[0].total(), 40)
             self.assertEqual(found[0], found[1])
+
+
+    def test_a_recorded_run_takes_as_long_by_goalc_as_it_took(self):
+        with tempfile.TemporaryDirectory() as folder:
+            file = pathlib.Path(folder) / "run.goal"
+            for words in ((HALO, "--rows", "64", "--columns", "400", "--steps", "20"), (CONJUGATE_GRADIENT, "--side", "40")):
+                for network in ("latency=2us,overhead=200ns,bandwidth=100Gbit", "latency=30us,overhead=3us,bandwidth=1Gbit"):
+                    with self.subTest(words=words, network=network):
+                        done = simulate(4, "--network", network, "--record", file, *words)
+                        self.assertEqual(done.returncode, 0, done.stderr)
+                        took = int(re.search(r"took (\d+) ns", file.read_text())[1])
+                        again = int(re.search(r"simulated: (\d+) ns", run(GOALC, "--simulate", "--network", network, file).stdout)[1])
+                        self.assertTrue(0.85 * took < again < 1.15 * took, (took, again))
 
 
 class Time(unittest.TestCase):
@@ -169,5 +182,5 @@ class Refusals(unittest.TestCase):
 
 
 if __name__ == "__main__":
-    PTLSIM, PTLRUN, SIMULATED, SIMULATED_CXX, STATIC, HALO, CONJUGATE_GRADIENT = sys.argv[1:8]
+    PTLSIM, PTLRUN, GOALC, SIMULATED, SIMULATED_CXX, STATIC, HALO, CONJUGATE_GRADIENT = sys.argv[1:9]
     unittest.main(argv=sys.argv[:1])

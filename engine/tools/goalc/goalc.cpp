@@ -20,6 +20,7 @@
 #include "engine/tools/command_line.hpp"
 #include "engine/tools/goalc/join.hpp"
 #include "engine/tools/goalc/print.hpp"
+#include "engine/tools/goalc/simulate.hpp"
 #include "engine/tools/input_file.hpp"
 
 namespace {
@@ -33,14 +34,17 @@ constexpr char kFooter[] =
     "machine of the given costs on which operations do not hold each other up.\n"
     "--export writes the compiled schedules for LogGOPSim: cpu 1 is the engine, each step of a chain and each local operation\n"
     "costs what it costs on this machine, measured now.\n"
+    "--simulate: ranks and the network do one thing after the other, by the parameters of LogGOPS: --network L=,o=,g=,G=,O= in ns and S=\n"
+    "in bytes (65536), or latency, overhead, bandwidth, topology with units (ptlsim --help); without it 2 us, 200 ns, 100 Gbit/s. calc is\n"
+    "what the file says.\n"
     "Statuses: 0 done, 1 the file is wrong or cannot be read or written, 2 bad use.";
 
 struct Options {
-  std::string file, binary, records, output;
+  std::string file, binary, records, output, simulated_network;
   std::optional<uint32_t> rank;
   std::optional<double> hop_ns;
   goalc::Network network;
-  bool brief = false, dot = false, exports = false, text = false;
+  bool brief = false, dot = false, exports = false, text = false, simulate = false;
 };
 
 // An error, as a sentence for the user.
@@ -58,6 +62,8 @@ std::optional<int> parse_options(int argc, char** argv, Options& options) {
   auto* exports = line.flag("--export", options.exports, "print the compiled schedules for LogGOPSim instead", {dot});
   line.flag("--text", options.text, "print the schedule as GOAL text that txt2bin accepts instead", {dot, exports});
   line.text("--binary", options.binary, "write the schedule (with --export the compiled ones) to this file in binary form instead", {dot});
+  line.flag("--simulate", options.simulate, "print how long the schedule takes on a simulated network instead", {dot, exports});
+  line.text("--network", options.simulated_network, "of --simulate: KEY=VALUE,..., as ptlsim takes it");
   line.text("--records", options.records, "join what the ranks of a job have recorded in this folder, as ptlrun --record does (no FILE)");
   line.text("--output", options.output, "where --records writes the schedule: GOAL text, or the binary form if the name ends in .bin");
   line.positive("--latency", options.network.latency_ns, "nanoseconds from rank to rank (1500)");
@@ -67,6 +73,10 @@ std::optional<int> parse_options(int argc, char** argv, Options& options) {
   if (const auto status = line.read_or_tell(argc, argv)) return status;
   if (options.records.empty() != options.output.empty()) {
     std::fprintf(stderr, "goalc: --records and --output go together; give both\n");
+    return kBadUse;
+  }
+  if (!options.simulated_network.empty() && !options.simulate) {
+    std::fprintf(stderr, "goalc: --network is that of --simulate; give both\n");
     return kBadUse;
   }
   if (!options.file.empty() || !options.records.empty()) return std::nullopt;
@@ -160,15 +170,23 @@ int join(const Options& options) {
   return 0;
 }
 
+void print_simulated(const Options& options, const std::vector<goal::Plan>& plans, goalc::Costs& costs) {
+  ptlsim::NetworkModel network = ptlsim::NetworkModel::read(options.simulated_network);
+  if (network.rendezvous == 0) network.rendezvous = 65'536;
+  std::fputs(goalc::simulated_text(goalc::simulate(plans, network, costs), options.rank).c_str(), stdout);
+}
+
 int run(const Options& options) {
   if (!options.records.empty()) return join(options);
-  const bool as_written = options.text || (!options.binary.empty() && !options.exports);
+  const bool as_written = options.text || options.simulate || (!options.binary.empty() && !options.exports);
   const std::vector<goal::Plan> plans = read_plans(options.file, !as_written);
   if (options.rank && *options.rank >= plans.size()) {
     throw Failure("there is no rank " + std::to_string(*options.rank) + "; ranks go from 0 to " + std::to_string(plans.size() - 1));
   }
   goalc::Costs costs(options.network, options.hop_ns);
-  if (options.dot) {
+  if (options.simulate) {
+    print_simulated(options, plans, costs);
+  } else if (options.dot) {
     std::fputs(goalc::dot(plans, goalc::critical_path(plans, costs)).c_str(), stdout);
   } else if (options.exports || options.text || !options.binary.empty()) {
     print_or_write(options, plans, costs);

@@ -120,6 +120,19 @@ std::string path_text(std::span<const goal::Plan> ranks, std::span<const Step> p
   return text;
 }
 
+std::string simulated_text(const Simulated& simulated, std::optional<uint32_t> rank) {
+  const auto& ranks = simulated.ranks;
+  const auto last = static_cast<uint32_t>(std::ranges::max_element(ranks, {}, &RankTime::ends_ns) - ranks.begin());
+  std::string text =
+      formatted("simulated: %.0f ns, of %zu ranks\n", ranks.empty() ? 0.0 : ranks[last].ends_ns, ranks.size()) +
+      formatted("messages: %lu of %lu bytes, of which %lu are announced first\n", simulated.messages, simulated.bytes, simulated.announced);
+  if (ranks.empty()) return text;
+  const uint32_t shown = rank.value_or(last);
+  const RankTime& time = ranks[shown];
+  return text + formatted("rank %u: ends at %.0f ns, computes for %.0f, sends and receives for %.0f\n", shown, time.ends_ns,
+                          time.computes_ns, time.overhead_ns);
+}
+
 std::string dot(std::span<const goal::Plan> ranks, std::span<const Step> path) {
   std::string text = "digraph goal {\n  rankdir=LR;\n  node [shape=box, fontname=\"monospace\"];\n";
   const auto name = [](size_t rank, goal::VertexId v) { return "r" + std::to_string(rank) + "_" + std::to_string(v); };
