@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""goaltune_test.py GOALTUNE PTLRUN COLLECTIVES_JOB: goaltune writes a file of rules that programs accept and give right results with."""
+"""goaltune_test.py GOALTUNE PTLRUN COLLECTIVES_JOB GOALC: goaltune writes a file of rules that programs accept and give right results with."""
 import os
 import pathlib
 import re
@@ -62,6 +62,18 @@ class Goaltune(unittest.TestCase):
         self.assertTrue(re.search(r"(?m)^allreduce +any +3 ", rules))
         self.assertNotIn("bcast", table)
 
+    def test_the_network_that_it_measures_is_what_goalc_simulates(self):
+        schedule = self.folder / "one.goal"
+        schedule.write_text("num_ranks 2\nrank 0 {\na: send 1000b to 1 tag 1\n}\nrank 1 {\na: recv 1000b from 0 tag 1\n}\n")
+        for ranks, way in ((2, "node"), (3, "tcp")):
+            with self.subTest(way=way):
+                done = self.tune(ranks, "--network", "--most", "4096", **WAYS[way])
+                self.assertEqual(done.returncode, 0, done.stderr)
+                self.assertRegex(done.stdout, r"^L=\d+,o=\d+,g=\d+,G=\d+\.\d+,S=65536\n$")
+                self.assertEqual(re.findall(r"goaltune: +(\d+) bytes: [\d.]+ us", done.stderr), ["8", "1024", "4096"])
+                again = run(GOALC, "--simulate", "--network", done.stdout.strip(), schedule)
+                self.assertEqual((again.returncode, again.stderr), (0, ""))
+
     def test_the_choice_of_a_file_can_be_judged(self):
         (self.folder / "rules").write_text("allreduce any any ring\n")
         done = self.tune(2, "--only", "allreduce", *QUICK, PTL_COLLECTIVES=f"file={self.folder}/rules")
@@ -87,5 +99,5 @@ class Goaltune(unittest.TestCase):
 
 
 if __name__ == "__main__":
-    GOALTUNE, PTLRUN, COLLECTIVES_JOB = sys.argv[1:4]
+    GOALTUNE, PTLRUN, COLLECTIVES_JOB, GOALC = sys.argv[1:5]
     unittest.main(argv=sys.argv[:1], verbosity=2)

@@ -22,6 +22,7 @@
 #include "engine/goal/library.hpp"
 #include "engine/tools/command_line.hpp"
 #include "engine/tools/goaltune/job.hpp"
+#include "engine/tools/goaltune/network.hpp"
 #include "engine/tools/goaltune/report.hpp"
 #include "engine/tools/goaltune/winners.hpp"
 
@@ -46,19 +47,23 @@ constexpr char kFooter[] =
     "ranks together (allgather, allgatherv), from each rank to each (alltoall).\n"
     "The table on stdout says what is chosen now (by the built-in table, or by PTL_COLLECTIVES) and how much longer than\n"
     "the best that took.\n"
+    "--network prints, in a line, what goalc --simulate and ptlsim take as --network: L, o and g in ns, G in ns for each byte, by\n"
+    "messages of 8 bytes to --most between the first rank and the last. Longer ones than S are announced first.\n"
     "Statuses: 0 done, 1 it could not be measured or written, 2 bad use; else that of the launcher.";
 
 struct Options {
   std::string output, only;
   double seconds = 60, margin = 5;
+  bool network = false;
   uint32_t least = 8, most = 4 << 20, step = 4, rounds = 7;
 };
 
 std::optional<Said> parse_options(int argc, char** argv, Options& options, std::vector<Collective>& collectives) {
   CommandLine line("goaltune", "Measures the algorithms of GOAL collectives and writes rules for PTL_COLLECTIVES.", kFooter);
-  line.text("-o,--output", options.output, "the file of rules (default: they are printed behind the table)");
+  auto* output = line.text("-o,--output", options.output, "the file of rules (default: they are printed behind the table)");
   line.positive("--seconds", options.seconds, "about how long to measure (default 60); each point is measured at least three times");
-  line.text("--only", options.only, "collectives, with commas between (default: all)");
+  auto* only = line.text("--only", options.only, "collectives, with commas between (default: all)");
+  line.flag("--network", options.network, "measure the network between the first and the last rank instead", {output, only});
   line.number("--least", options.least, "smallest size in bytes (default 8)", 8, 1 << 30);
   line.number("--most", options.most, "how many bytes a rank has at most (default 4194304)", 8, 1 << 30);
   line.number("--step", options.step, "from each size to the next (default 4)", 2, 1024);
@@ -74,6 +79,8 @@ std::optional<Said> parse_options(int argc, char** argv, Options& options, std::
     collectives.push_back(*collective);
   }
   for (size_t i = 0; options.only.empty() && i < kCollectives; ++i) collectives.push_back(static_cast<Collective>(i));
+  if (options.network && options.most < 1024)
+    return Said{kBadUse, "--network needs messages of more than one size; give a --most from 1024 on"};
   if (options.least > options.most) return Said{kBadUse, "--least is larger than --most; no size is left"};
   return std::nullopt;
 }
@@ -149,9 +156,20 @@ int lead(Job& job, std::vector<Point>& points, const GOAL_Group& world, const Op
   return told("goaltune", 0);
 }
 
+int measure_and_tell_network(const GOAL_Group& world, size_t most) {
+  if (world.rank != 0 && world.rank != world.size - 1) return 0;
+  const MeasuredNetwork network = measure_network(world.rank, world.size, most, [](size_t bytes, double ns) {
+    std::fprintf(stderr, "goaltune: %8zu bytes: %.2f us\n", bytes, ns / 1000);
+  });
+  if (world.rank != 0) return 0;
+  std::printf("%s\n", network_text(network).c_str());
+  return told("goaltune", 0);
+}
+
 int measure(const Options& options, const std::vector<Collective>& collectives) {
   GOAL_Group world{};
   check(GOAL_World(&world));
+  if (options.network) return measure_and_tell_network(world, options.most);
   std::vector<Point> points =
       points_of(collectives, static_cast<uint32_t>(world.size), {.least = options.least, .most = options.most, .step = options.step});
   for (Point& point : points) point.place = goal::Library::instance().places(static_cast<int>(point.ranks), nullptr).all;
