@@ -23,12 +23,14 @@ class Simulation {
   Simulated run();
 
  private:
-  enum class What : uint8_t { ready, arrives, pulled, ends };
+  // A message arrives with its first byte at the target's card, and is there with its last; what was announced is asked for at the
+  // source's card, comes to the target's, and is pulled when all of it is there.
+  enum class What : uint8_t { ready, ends, arrives, there, asked, comes, pulled };
   struct Event {
     uint64_t at, order;
     What what;
     uint32_t rank;
-    uint32_t which;  // operation of the rank; of what arrives or is pulled, the place in messages_
+    uint32_t which;  // operation of the rank; of messages the place in messages_
     bool operator>(const Event& other) const { return at != other.at ? at > other.at : order > other.order; }
   };
   struct Message {
@@ -37,6 +39,7 @@ class Simulation {
     uint64_t bytes;
     bool is_announced;  // the data travel when the receive is posted
     VertexId receive;
+    ptlsim::Wires::Flight flight;
   };
   enum class State : uint8_t { waits, begun, ended };
   struct Rank {
@@ -55,15 +58,16 @@ class Simulation {
   void happened(uint64_t now, uint32_t rank, VertexId v, bool is_start);
   void send(uint64_t now, uint32_t rank, VertexId v);
   void post(uint64_t now, uint32_t rank, VertexId v);
-  void arrive(uint64_t now, uint32_t rank, uint32_t message);
+  void take(uint64_t now, uint32_t message);
   void match(uint64_t now, VertexId receive, uint32_t message);
   void receive(uint64_t now, uint32_t rank, VertexId v);
+  void travel(const Event& event);
   bool fits(VertexId receive, const Message& message) const;
   void refuse_waiting() const;
 
   std::span<const goal::Plan> plans_;
   Costs& costs_;
-  ptlsim::Network net_;
+  ptlsim::Wires wires_;
   std::vector<Rank> ranks_;
   std::vector<Message> messages_;
   std::priority_queue<Event, std::vector<Event>, std::greater<>> events_;
@@ -72,7 +76,7 @@ class Simulation {
 };
 
 Simulation::Simulation(std::span<const goal::Plan> ranks, const ptlsim::NetworkModel& model, Costs& costs)
-    : plans_(ranks), costs_(costs), net_(model, static_cast<uint32_t>(ranks.size()), 0), ranks_(ranks.size()) {
+    : plans_(ranks), costs_(costs), wires_(model, static_cast<uint32_t>(ranks.size()), 0), ranks_(ranks.size()) {
   result_.ranks.resize(ranks.size());
   for (uint32_t r = 0; r < ranks.size(); ++r) {
     const goal::Schedule& graph = ranks[r].graph;
@@ -94,7 +98,7 @@ uint64_t Simulation::occupy(uint32_t rank, VertexId v, uint64_t from, uint64_t n
 }
 
 uint64_t Simulation::overhead(uint64_t bytes) const {
-  return static_cast<uint64_t>(net_.model.overhead + net_.model.byte_overhead * static_cast<double>(bytes));
+  return static_cast<uint64_t>(wires_.model.overhead + wires_.model.byte_overhead * static_cast<double>(bytes));
 }
 
 void Simulation::begin(uint64_t now, uint32_t rank, VertexId v) {
@@ -118,15 +122,15 @@ void Simulation::happened(uint64_t now, uint32_t rank, VertexId v, bool is_start
 
 void Simulation::send(uint64_t now, uint32_t rank, VertexId v) {
   const goal::Vertex& what = vertex(rank, v);
-  const bool is_announced = net_.model.rendezvous != 0 && what.size > net_.model.rendezvous;
+  const bool is_announced = wires_.model.rendezvous != 0 && what.size > wires_.model.rendezvous;
   const uint64_t takes = overhead(is_announced ? 0 : what.size), leaves = occupy(rank, v, now, takes);
   result_.ranks[rank].overhead_ns += static_cast<double>(takes);
   result_.bytes += what.size;
   ++result_.messages;
   result_.announced += is_announced;
-  messages_.push_back({rank, what.peer, what.tag, v, what.size, is_announced, goal::kNoVertex});
-  plan(net_.carry(leaves, rank, what.peer, is_announced ? 0 : what.size), What::arrives, what.peer,
-       static_cast<uint32_t>(messages_.size() - 1));
+  const auto flight = wires_.leave(leaves, rank, what.peer, is_announced ? 0 : what.size);
+  messages_.push_back({rank, what.peer, what.tag, v, what.size, is_announced, goal::kNoVertex, flight});
+  plan(flight.arrives, What::arrives, what.peer, static_cast<uint32_t>(messages_.size() - 1));
   happened(leaves - takes, rank, v, true);
   if (!is_announced) plan(leaves, What::ends, rank, v);
 }
@@ -146,7 +150,8 @@ void Simulation::post(uint64_t now, uint32_t rank, VertexId v) {
   match(now, v, message);
 }
 
-void Simulation::arrive(uint64_t now, uint32_t rank, uint32_t message) {
+void Simulation::take(uint64_t now, uint32_t message) {
+  const uint32_t rank = messages_[message].target;
   std::deque<VertexId>& waiting = ranks_[rank].posted;
   const auto found = std::ranges::find_if(waiting, [&](VertexId each) { return fits(each, messages_[message]); });
   if (found == waiting.end()) return ranks_[rank].unexpected.push_back(message);
@@ -160,14 +165,27 @@ void Simulation::match(uint64_t now, VertexId v, uint32_t number) {
   Message& message = messages_[number];
   if (!message.is_announced) return receive(now, message.target, v);
   message.receive = v;
-  const uint64_t asked = net_.carry(occupy(message.target, v, now, overhead(0)), message.target, message.source, 0);
-  plan(net_.carry(asked, message.source, message.target, message.bytes), What::pulled, message.target, number);
+  const uint64_t asks = occupy(message.target, v, now, overhead(0));
+  plan(wires_.pass(asks, message.target, message.source), What::asked, message.target, number);
 }
 
 void Simulation::receive(uint64_t now, uint32_t rank, VertexId v) {
   const uint64_t takes = overhead(vertex(rank, v).size);
   result_.ranks[rank].overhead_ns += static_cast<double>(takes);
   plan(occupy(rank, v, now, takes), What::ends, rank, v);
+}
+
+void Simulation::travel(const Event& event) {
+  Message& message = messages_[event.which];
+  switch (event.what) {
+    case What::arrives: return plan(wires_.land(message.flight, message.target), What::there, message.target, event.which);
+    case What::there: return take(event.at, event.which);
+    case What::asked:
+      message.flight = wires_.leave(event.at, message.source, message.target, message.bytes);
+      return plan(message.flight.arrives, What::comes, message.target, event.which);
+    case What::comes: return plan(wires_.land(message.flight, message.target), What::pulled, message.target, event.which);
+    default: plan(event.at, What::ends, message.source, message.send); return receive(event.at, message.target, message.receive);
+  }
 }
 
 void Simulation::refuse_waiting() const {
@@ -189,18 +207,12 @@ Simulated Simulation::run() {
         begin(event.at, event.rank, event.which);
         break;
       }
-      case What::arrives: arrive(event.at, event.rank, event.which); break;
-      case What::pulled: {
-        const Message& message = messages_[event.which];
-        plan(event.at, What::ends, message.source, message.send);
-        receive(event.at, event.rank, message.receive);
-        break;
-      }
       case What::ends:
         ranks_[event.rank].states[event.which] = State::ended;
         result_.ranks[event.rank].ends_ns = static_cast<double>(event.at);
         happened(event.at, event.rank, event.which, false);
         break;
+      default: travel(event);
     }
   }
   refuse_waiting();

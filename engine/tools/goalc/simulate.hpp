@@ -1,7 +1,7 @@
 // simulate.hpp: how long a schedule takes on a network whose parts hold each other up, by the parameters of LogGOPS.
 //
 // A rank is processors (`cpu` in the schedule), of which each does one thing after the other in the order in which they become ready; the
-// network is that of ptlsim (ptlsim/network.hpp). A send takes o + O s of the processor, a receive the same once the message is there and
+// network is that of ptlsim (ptlsim/wires.hpp). A send takes o + O s of the processor, a receive the same once the message is there and
 // was posted; a message of more than S bytes is announced first and travels when its receive is posted.
 // Thread: one. Source: Hoefler, Schneider, Lumsdaine, "LogGOPSim", HPDC 2010.
 #pragma once
@@ -12,7 +12,7 @@
 
 #include "engine/goal/schedules/plan.hpp"
 #include "engine/tools/goalc/costs.hpp"
-#include "engine/tools/ptlsim/network.hpp"
+#include "engine/tools/ptlsim/wires.hpp"
 
 namespace portunus::goalc {
 

@@ -108,12 +108,6 @@ void Rank::synchronize() {
   else all_.give_way(until, true);
 }
 
-void Rank::expect(uint32_t rank, uint64_t due) {
-  for (Ranks::Thread* thread : all_.ranks_[rank]->threads_)
-    if (thread->for_arrivals && due < thread->due) all_.schedule(*thread, std::max(due, all_.now_));
-  all_.last_act_ = std::max(all_.last_act_, all_.now_);
-}
-
 void Rank::yield() {
   synchronize();
   nap_ = std::clamp(2 * nap_, kFirstNap, kLongestNap);

@@ -40,7 +40,6 @@ class Rank final : public RankMachine, public RankClock {
   void charge(double ns) override;
   void synchronize() override;
   void close() override { transport_ = nullptr; }
-  void expect(uint32_t rank, uint64_t due) override;
 
   // ---- what its program calls (interposed.cpp) ----
   void sleep(uint64_t ns);

@@ -28,7 +28,8 @@ std::string seconds(uint64_t ns) {
 
 }  // namespace
 
-Ranks::Ranks(const JobOptions& options) : options_(options), net_(options.network, options.ranks, options.seed) {
+Ranks::Ranks(const JobOptions& options)
+    : options_(options), net_(options.network, options.ranks, options.seed, [this](uint32_t rank, uint64_t due) { expect(rank, due); }) {
   for (const auto& [rank, factor] : options.slow) net_.slow(rank, factor);
   for (uint32_t r = 0; r < options.ranks; ++r) ranks_.push_back(std::make_unique<Rank>(*this, r));
   live_ = options.ranks;
@@ -95,7 +96,17 @@ std::optional<Ranks::Turn> Ranks::next_turn() {
 
 uint64_t Ranks::earliest() {
   const std::optional<Turn> turn = next_turn();
-  return turn ? turn->due : kNever;
+  return std::min(turn ? turn->due : kNever, net_.next_event());
+}
+
+void Ranks::expect(uint32_t rank, uint64_t due) {
+  for (Thread* thread : ranks_[rank]->threads_)
+    if (thread->for_arrivals && due < thread->due) schedule(*thread, std::max(due, now_));
+  last_act_ = std::max(last_act_, now_);
+}
+
+uint64_t Ranks::next_misfortune_at() const {
+  return next_misfortune_ < options_.misfortunes.size() ? options_.misfortunes[next_misfortune_].at : kNever;
 }
 
 void Ranks::befall() {
@@ -104,7 +115,6 @@ void Ranks::befall() {
   last_act_ = now_;
   if (each.kind == Misfortune::Kind::cut) {
     net_.cut(now_, each.rank, each.other);
-    for (const uint32_t rank : {each.rank, each.other}) ranks_[rank]->expect(rank, net_.next_due(rank));
     return;
   }
   Rank& rank = *ranks_[each.rank];
@@ -115,7 +125,6 @@ void Ranks::befall() {
   for (const Thread* thread : rank.threads_) busy_ -= thread->busy;
   if (rank.transport_) net_.under_way -= rank.transport_->moving();
   net_.kill(now_, each.rank);
-  for (auto& other : ranks_) other->expect(other->number, net_.next_due(other->number));
   pass_fence();
 }
 
@@ -161,7 +170,12 @@ int Ranks::run() {
   while (live_ > 0 && !status_) {
     const std::optional<Turn> turn = next_turn();
     const uint64_t due = turn ? turn->due : kNever;
-    if (next_misfortune_ < options_.misfortunes.size() && options_.misfortunes[next_misfortune_].at <= due) {
+    if (const uint64_t event = net_.next_event(); event <= due && event != kNever && event <= next_misfortune_at()) {
+      now_ = std::max(now_, event);
+      net_.advance(now_);
+      continue;
+    }
+    if (next_misfortune_at() <= due && next_misfortune_at() != kNever) {
       befall();
       continue;
     }

@@ -86,6 +86,8 @@ class Ranks {
   void give_way(uint64_t until, bool busy, const uint32_t* word = nullptr, bool for_arrivals = false);
   std::optional<Turn> next_turn();
   uint64_t earliest();
+  void expect(uint32_t rank, uint64_t due);
+  uint64_t next_misfortune_at() const;
   void befall();
   void run_turn(Thread& thread);
   bool is_stuck() const;

@@ -26,10 +26,7 @@ Link* ModelTransport::connect(ProcessId process) {
     links_[peer] = std::make_unique<Link>();
     links_[peer]->process = process;
     links_[peer]->uid = 1000;
-    if (lost_.erase(peer)) {
-      net_.announce_loss(clock_.time(), peer, rank_);
-      clock_.expect(rank_, net_.next_due(rank_));
-    }
+    if (lost_.erase(peer)) net_.announce_loss(clock_.time(), peer, rank_);
   }
   return links_[peer].get();
 }
@@ -46,7 +43,6 @@ Sent ModelTransport::send(Link& link, const wire::Header& header, std::span<cons
   }
   clock_.charge(overhead(bytes.size()));
   net_.send(clock_.time(), rank_, peer, header, std::move(bytes));
-  clock_.expect(peer, net_.next_due(peer));
   return Sent::done;
 }
 
@@ -56,52 +52,33 @@ bool ModelTransport::expose(Link&, const void* start, size_t size, bool, Exposed
   return true;
 }
 
-// The wish travels first, then the data.
 Moved ModelTransport::pull(Link& link, const wire::Region& from, void* to, size_t size, void* context) {
-  const uint32_t peer = Network::rank_of(link.process);
-  clock_.synchronize();
-  clock_.charge(overhead(0));
-  const uint64_t due = net_.carry(net_.carry(clock_.time(), rank_, peer, 0), peer, rank_, size);
-  return start({peer, from, static_cast<std::byte*>(to), size, context, due, false});
+  return start({Network::rank_of(link.process), from, static_cast<std::byte*>(to), size, context, false});
 }
 
-// The data travel first, then the answer.
 Moved ModelTransport::push(Link& link, const wire::Region& to, const void* from, size_t size, void* context) {
-  const uint32_t peer = Network::rank_of(link.process);
-  clock_.synchronize();
-  clock_.charge(overhead(size));
-  const uint64_t due = net_.carry(net_.carry(clock_.time(), rank_, peer, size), peer, rank_, 0);
-  return start({peer, to, static_cast<std::byte*>(const_cast<void*>(from)), size, context, due, true});
+  return start({Network::rank_of(link.process), to, static_cast<std::byte*>(const_cast<void*>(from)), size, context, true});
 }
 
 Moved ModelTransport::start(const Move& move) {
+  clock_.synchronize();
+  clock_.charge(overhead(move.outward ? move.size : 0));
   if (lost_.contains(move.peer)) return Moved::failed;
-  moves_.push_back(move);
+  moves_.emplace(++last_move_, move);
   ++net_.under_way;
-  clock_.expect(rank_, move.due);
+  if (move.outward) net_.push(clock_.time(), rank_, move.peer, move.size, last_move_);
+  else net_.pull(clock_.time(), rank_, move.peer, move.size, last_move_);
   return Moved::started;
-}
-
-uint64_t ModelTransport::next_due() const {
-  uint64_t first = net_.next_due(rank_);
-  for (const Move& move : moves_) first = std::min(first, move.due);
-  return first;
 }
 
 // Ranks that are cut off, or dead, do not answer: the move fails when that is known.
 int ModelTransport::end_moves() {
   int ended = 0;
-  for (size_t i = 0; i < moves_.size();) {
-    const Move move = moves_[i];
-    if (move.due > clock_.time()) {
-      ++i;
-      continue;
-    }
-    if (net_.is_dead(move.peer) || net_.is_cut(rank_, move.peer)) {
-      moves_[i++].due = kNever;
-      continue;
-    }
-    moves_.erase(moves_.begin() + static_cast<ptrdiff_t>(i));
+  while (net_.has_landed(rank_, clock_.time())) {
+    const auto found = moves_.find(net_.take_landed(rank_));
+    if (found == moves_.end() || net_.is_dead(found->second.peer) || net_.is_cut(rank_, found->second.peer)) continue;
+    const Move move = found->second;
+    moves_.erase(found);
     --net_.under_way;
     std::byte* const remote = net_.opened(move.remote.key, move.remote.address, move.size);
     if (remote) std::memcpy(move.outward ? remote : move.local, move.outward ? move.local : remote, move.size);
@@ -113,8 +90,8 @@ int ModelTransport::end_moves() {
 
 int ModelTransport::poll(int budget) {
   clock_.synchronize();
-  int work = moves_.empty() ? 0 : end_moves();
-  for (; work < budget && net_.next_due(rank_) <= clock_.time(); ++work) deliver();
+  int work = end_moves();
+  for (; work < budget && net_.has_packet(rank_, clock_.time()); ++work) deliver();
   if (work == 0) clock_.charge(kLook);
   return work;
 }
@@ -131,13 +108,13 @@ void ModelTransport::deliver() {
 void ModelTransport::lose(uint32_t peer) {
   if (!lost_.insert(peer).second || !links_[peer]) return;
   sink_.lost(*links_[peer]);
-  for (size_t i = 0; i < moves_.size();) {
-    if (moves_[i].peer != peer) {
-      ++i;
+  for (auto each = moves_.begin(); each != moves_.end();) {
+    if (each->second.peer != peer) {
+      ++each;
       continue;
     }
-    void* const context = moves_[i].context;
-    moves_.erase(moves_.begin() + static_cast<ptrdiff_t>(i));
+    void* const context = each->second.context;
+    each = moves_.erase(each);
     --net_.under_way;
     sink_.moved(context, false);
   }

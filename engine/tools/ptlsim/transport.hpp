@@ -4,6 +4,7 @@
 // Thread: one.
 #pragma once
 
+#include <map>
 #include <memory>
 #include <set>
 #include <vector>
@@ -16,10 +17,9 @@ namespace portunus::ptlsim {
 class RankClock {
  public:
   virtual uint64_t time() const = 0;
-  virtual void charge(double ns) = 0;                    // the rank is busy for so long
-  virtual void synchronize() = 0;                        // others run that are behind
-  virtual void close() = 0;                              // the transport ends
-  virtual void expect(uint32_t rank, uint64_t due) = 0;  // something arrives there
+  virtual void charge(double ns) = 0;  // the rank is busy for so long
+  virtual void synchronize() = 0;      // others run that are behind
+  virtual void close() = 0;            // the transport ends
 
  protected:
   ~RankClock() = default;
@@ -46,7 +46,7 @@ class ModelTransport final : public Transport {
   int wait_fd() const override;
 
   // When there is something for `poll`; kNever: not by itself.
-  uint64_t next_due() const;
+  uint64_t next_due() const { return net_.next_due(rank_); }
   size_t moving() const { return moves_.size(); }
 
  private:
@@ -57,7 +57,6 @@ class ModelTransport final : public Transport {
     std::byte* local;
     size_t size;
     void* context;
-    uint64_t due;
     bool outward;
   };
   Moved start(const Move& move);
@@ -72,7 +71,8 @@ class ModelTransport final : public Transport {
   uint32_t rank_;
   std::vector<std::unique_ptr<Link>> links_;
   std::set<uint32_t> lost_;
-  std::vector<Move> moves_;
+  std::map<uint64_t, Move> moves_;  // by number, in the order in which they began
+  uint64_t last_move_ = 0;
 };
 
 }  // namespace portunus::ptlsim

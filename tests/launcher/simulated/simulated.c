@@ -76,6 +76,23 @@ static int bulk(void) {
     return 0;
 }
 
+/* Each sends 100 kB to each other one, at once. */
+static int all_to_all(void) {
+    MPI_Request requests[64];
+    const int each = 100000;
+    char *const data = calloc((size_t)n, (size_t)each), *const to = calloc((size_t)n, (size_t)each);
+    MPI_Barrier(MPI_COMM_WORLD);
+    const double begin = MPI_Wtime();
+    int count = 0;
+    for (int i = 1; i < n; ++i) MPI_Irecv(to + (size_t)i * each, each, MPI_BYTE, (me + i) % n, 1, MPI_COMM_WORLD, &requests[count++]);
+    for (int i = 1; i < n; ++i) MPI_Isend(data, each, MPI_BYTE, (me + n - i) % n, 1, MPI_COMM_WORLD, &requests[count++]);
+    MPI_Waitall(count, requests, MPI_STATUSES_IGNORE);
+    printf("%.9f\n", MPI_Wtime() - begin);
+    free(data);
+    free(to);
+    return 0;
+}
+
 /* Those that are left when one has died. */
 static int survive(void) {
     MPI_Comm left;
@@ -124,6 +141,7 @@ int main(int argc, char **argv) {
                        : strcmp(what, "race") == 0    ? race()
                        : strcmp(what, "watch") == 0   ? watch()
                        : strcmp(what, "bulk") == 0    ? bulk()
+                       : strcmp(what, "all") == 0     ? all_to_all()
                        : strcmp(what, "survive") == 0 ? survive()
                        : strcmp(what, "chance") == 0  ? chance(argv, argc)
                                                       : fail(what);
