@@ -77,7 +77,14 @@ int lookup(fid_av* av, fi_addr_t which, void* address, size_t* size) {
 }
 
 fi_ops addresses_ops = {sizeof(fi_ops), close_addresses, nullptr, nullptr, nullptr, nullptr, nullptr};
-fi_ops_av av_ops = {sizeof(fi_ops_av), insert, nullptr, nullptr, nullptr, lookup, nullptr, nullptr};
+// libfabric 2 has more of them.
+fi_ops_av av_ops = [] {
+  fi_ops_av ops{};
+  ops.size = sizeof ops;
+  ops.insert = insert;
+  ops.lookup = lookup;
+  return ops;
+}();
 
 }  // namespace
 
