@@ -18,7 +18,8 @@ namespace {
 
 constexpr char kName[] = "demanding";
 constexpr uint32_t kVersion = FI_VERSION(1, 17);
-constexpr uint32_t kAddressFormat = FI_PROV_SPECIFIC | 0x44;
+constexpr uint32_t kAddressFormat = 1u << 31 | 0x44;  // the highest bit: a provider's own
+constexpr uint64_t kAnyOrder = 0;                     // libfabric 2 calls its name deprecated
 
 char* copy_of(const std::string& text) { return strdup(text.c_str()); }
 
@@ -46,7 +47,7 @@ bool agrees(const Demands& demands, const fi_info* hints) {
   if ((demands.mr_mode & ~static_cast<uint64_t>(hints->domain_attr->mr_mode)) != 0) return false;
   if (demands.context2 && (hints->mode & FI_CONTEXT2) == 0) return false;
   if (demands.no_cq_data && hints->domain_attr->cq_data_size != 0) return false;
-  const bool strict = ((hints->rx_attr->comp_order | hints->tx_attr->comp_order) & FI_ORDER_STRICT) != 0;
+  const bool strict = (hints->rx_attr->comp_order | hints->tx_attr->comp_order) != kAnyOrder;
   return !(demands.unordered && strict) && (demands.address == 0 || hints->addr_format == FI_FORMAT_UNSPEC);
 }
 
@@ -99,7 +100,7 @@ void alter(const Demands& demands, fi_info& info, size_t number) {
   info.tx_attr->inject_size = std::min(info.tx_attr->inject_size, demands.inject);
   info.ep_attr->max_msg_size = std::min(info.ep_attr->max_msg_size, demands.message);
   if (demands.queue != 0) info.tx_attr->size = info.rx_attr->size = demands.queue;
-  if (demands.unordered) info.tx_attr->comp_order = info.rx_attr->comp_order = FI_ORDER_NONE;
+  if (demands.unordered) info.tx_attr->comp_order = info.rx_attr->comp_order = kAnyOrder;
   if (demands.address == 0) return;
   info.addr_format = kAddressFormat;
   std::free(std::exchange(info.src_addr, nullptr));
