@@ -36,9 +36,9 @@ class Network {
   // `expect(rank, due)`: there will be something for this rank then.
   Network(const NetworkModel& model, uint32_t ranks, uint64_t seed, std::function<void(uint32_t, uint64_t)> expect);
 
-  static ProcessId id(uint32_t rank) { return {kNid, kFirstPid + rank}; }
-  // Or a number too large.
-  static uint32_t rank_of(ProcessId process) { return process.nid == kNid ? process.pid - kFirstPid : ~0u; }
+  // Each rank is alone on its node. The rank of a process may be a number too large.
+  static ProcessId id(uint32_t rank) { return {kFirstNid + rank, kPid}; }
+  static uint32_t rank_of(ProcessId process) { return process.pid == kPid ? process.nid - kFirstNid : ~0u; }
 
   void send(uint64_t now, uint32_t from, uint32_t to, const wire::Header& header, std::vector<std::byte> payload);
   // Moves `bytes` from the owner, or to it: `rank` takes `move` from its landed ones when they are there, and known to be.
@@ -81,7 +81,7 @@ class Network {
   uint64_t messages = 0, under_way = 0;
 
  private:
-  static constexpr uint32_t kNid = 0x7f000001, kFirstPid = 1000;
+  static constexpr uint32_t kFirstNid = 0x0a000001, kPid = 1000;
   enum class What : uint8_t { message, wish, data, pushed, answer };
   struct Flying {
     uint64_t at, order;
