@@ -359,6 +359,27 @@ TEST(Choices, FollowTheTableUnlessTheyAreOverridden) {
   EXPECT_FALSE(choices.force(Collective::barrier, GOAL_RING));
 }
 
+TEST(Choices, BetweenManyNodesSpareTheLatencyOfRings) {
+  constexpr uint64_t kKiB = 1024;
+  const RankPlacement across{RankPlacement::kNetwork}, slow{RankPlacement::kNetwork | RankPlacement::kSlow}, node{RankPlacement::kSeveral};
+  Choices nodes, slow_nodes, within;
+  nodes.take_place({across, across, across});
+  slow_nodes.take_place({slow, slow, slow});
+  within.take_place({node, node, node});
+  EXPECT_EQ(nodes.of(Collective::allgather, 512 * kKiB, 64).algorithm, GOAL_DOUBLING);
+  EXPECT_EQ(nodes.of(Collective::reduce_scatter, 512 * kKiB, 64).algorithm, GOAL_HALVING);
+  EXPECT_EQ(slow_nodes.of(Collective::reduce_scatter, 512 * kKiB, 64).algorithm, GOAL_RING);
+  for (const Collective ring : {Collective::allgather, Collective::reduce_scatter}) {
+    EXPECT_EQ(nodes.of(ring, 513 * kKiB, 64).algorithm, GOAL_RING);
+    EXPECT_EQ(nodes.of(ring, 512 * kKiB, 8).algorithm, GOAL_RING);
+    EXPECT_EQ(within.of(ring, 512 * kKiB, 64).algorithm, GOAL_RING);
+  }
+  // A pipeline of a segment or few is a chain of all ranks.
+  EXPECT_EQ(nodes.of(Collective::bcast, 1024 * kKiB, 16).algorithm, GOAL_SCATTER_ALLGATHER);
+  EXPECT_EQ(nodes.of(Collective::bcast, 1025 * kKiB, 16).algorithm, GOAL_PIPELINE);
+  EXPECT_EQ(nodes.of(Collective::bcast, 64 * kKiB, 17).algorithm, GOAL_BINOMIAL);
+}
+
 TEST(Choices, TakeRulesOfAFileBeforeTheTableAndNamesBeforeBoth) {
   const auto of = [](const char* text) {
     return Choices::parse(text, [](const std::string& path) { return "bcast " + path + " 8 pipeline"; });

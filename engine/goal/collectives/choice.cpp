@@ -24,10 +24,12 @@ constexpr Where kCrowdedOnNode = several_and(RankPlacement::kCrowded | RankPlace
 constexpr Where kCrowdedNetwork =
     several_and(RankPlacement::kCrowded | RankPlacement::kNetwork, RankPlacement::kCrowded | RankPlacement::kNetwork);
 constexpr Where kSlowWire = {RankPlacement::kSlow, RankPlacement::kSlow};
+constexpr Where kAcross = {RankPlacement::kSeveral | RankPlacement::kNetwork, RankPlacement::kNetwork};  // one on each node
+constexpr Where kAcrossFast = {RankPlacement::kSeveral | RankPlacement::kNetwork | RankPlacement::kSlow, RankPlacement::kNetwork};
 constexpr Where kNetworkWithinNode = several_and(RankPlacement::kNetwork, RankPlacement::kNetwork);
 
 // The table in use: of each collective the first line that holds. Those for crowded ranks were measured with up to 8 on 2 cores: there what
-// counts is how often ranks take turns, not how much goes on at a time.
+// counts is how often ranks take turns, not how much goes on at a time. Those for more than 8 nodes were simulated (ptlsim).
 constexpr Rule kRules[] = {
     {Collective::barrier, kAnySize, kAnyRanks, GOAL_DISSEMINATION},
 
@@ -37,7 +39,9 @@ constexpr Rule kRules[] = {
     {Collective::bcast, kAnySize, 8, GOAL_BINOMIAL, kCrowded},
     {Collective::bcast, 32 * kKiB, kAnyRanks, GOAL_BINOMIAL},
     {Collective::bcast, 256 * kKiB, 8, GOAL_BINOMIAL},
+    {Collective::bcast, 1024 * kKiB, 16, GOAL_SCATTER_ALLGATHER, kAcross},
     {Collective::bcast, kAnySize, 16, GOAL_PIPELINE},
+    {Collective::bcast, 64 * kKiB, kAnyRanks, GOAL_BINOMIAL, kAcrossFast},
     {Collective::bcast, kAnySize, kAnyRanks, GOAL_SCATTER_ALLGATHER},
 
     {Collective::reduce, 32 * kKiB, kAnyRanks, GOAL_BINOMIAL},
@@ -68,6 +72,8 @@ constexpr Rule kRules[] = {
     {Collective::allgather, 64 * kKiB, kAnyRanks, GOAL_DOUBLING},
     {Collective::allgather, kAnySize, 2, GOAL_PIPELINE, kSlowWire},
     {Collective::allgather, 1024 * kKiB, 8, GOAL_PIPELINE, kSlowWire},
+    {Collective::allgather, kAnySize, 8, GOAL_RING},
+    {Collective::allgather, 512 * kKiB, kAnyRanks, GOAL_DOUBLING, kAcross},
     {Collective::allgather, kAnySize, kAnyRanks, GOAL_RING},
 
     {Collective::allgatherv, 32 * kKiB, kAnyRanks, GOAL_BRUCK},
@@ -79,6 +85,8 @@ constexpr Rule kRules[] = {
     {Collective::alltoall, kAnySize, kAnyRanks, GOAL_PAIRWISE},
 
     {Collective::reduce_scatter, 256 * kKiB, kAnyRanks, GOAL_HALVING},
+    {Collective::reduce_scatter, kAnySize, 8, GOAL_RING},
+    {Collective::reduce_scatter, 512 * kKiB, kAnyRanks, GOAL_HALVING, kAcrossFast},
     {Collective::reduce_scatter, kAnySize, kAnyRanks, GOAL_RING},
 };
 constexpr uint64_t kSegment = 64 * kKiB;  // of a pipeline
