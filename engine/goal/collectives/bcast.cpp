@@ -29,7 +29,7 @@ void bcast_pipeline(Script& script, const Team& whole, uint32_t root, Memory buf
   }
 }
 
-void bcast_scatter_allgather(Script& script, const Team& whole, uint32_t root, Memory buffer, uint64_t bytes) {
+void bcast_scatter_allgather(Script& script, const Team& whole, uint32_t root, Memory buffer, uint64_t bytes, const Choices& choices) {
   const Team team = whole.from(root);
   const Cuts cuts = Cuts::even(bytes, team.size);
   const uint32_t end = subtree_end(team.rank, team.size);
@@ -37,7 +37,9 @@ void bcast_scatter_allgather(Script& script, const Team& whole, uint32_t root, M
   each_child(team.rank, team.size, [&](uint32_t child, uint32_t child_end) {
     script.send(buffer + cuts.begin(child), cuts.count(child, child_end), team.peer(child));
   });
-  allgather_ring(script, team, cuts.in(buffer, 1));
+  const bool doubles = team.folded() == 0 && choices.of(Collective::allgather, bytes, team.size).algorithm == GOAL_DOUBLING;
+  if (doubles) allgather_doubling(script, team, buffer, cuts, 1);
+  else allgather_ring(script, team, cuts.in(buffer, 1));
 }
 
 void bcast(Script& script, const Team& team, uint32_t root, Memory buffer, uint64_t bytes, const Choices& choices) {
@@ -45,7 +47,7 @@ void bcast(Script& script, const Team& team, uint32_t root, Memory buffer, uint6
   switch (choice.algorithm) {
     case GOAL_LINEAR: return bcast_linear(script, team, root, buffer, bytes);
     case GOAL_PIPELINE: return bcast_pipeline(script, team, root, buffer, bytes, choice.segment);
-    case GOAL_SCATTER_ALLGATHER: return bcast_scatter_allgather(script, team, root, buffer, bytes);
+    case GOAL_SCATTER_ALLGATHER: return bcast_scatter_allgather(script, team, root, buffer, bytes, choices);
     default: return bcast_binomial(script, team, root, buffer, bytes);
   }
 }

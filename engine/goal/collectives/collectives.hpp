@@ -73,7 +73,7 @@ void exchange(Script& script, const Team& team, std::span<const Link> out, std::
 void bcast_linear(Script& script, const Team& team, uint32_t root, Memory buffer, uint64_t bytes);
 void bcast_binomial(Script& script, const Team& team, uint32_t root, Memory buffer, uint64_t bytes);
 void bcast_pipeline(Script& script, const Team& team, uint32_t root, Memory buffer, uint64_t bytes, uint64_t segment);
-void bcast_scatter_allgather(Script& script, const Team& team, uint32_t root, Memory buffer, uint64_t bytes);
+void bcast_scatter_allgather(Script& script, const Team& team, uint32_t root, Memory buffer, uint64_t bytes, const Choices& choices);
 
 void reduce_binomial(Script& script, const Team& team, uint32_t root, const Reduction& r);
 void reduce_halving(Script& script, const Team& team, uint32_t root, const Reduction& r);
