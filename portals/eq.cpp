@@ -6,26 +6,26 @@ using namespace portunus;
 
 namespace {
 
-// Waits until look() says something else than PTL_EQ_EMPTY, which it has just said. The arguments are checked.
+// Waits until look() says something else than PTL_EQ_EMPTY.
 template <class Look>
-[[gnu::noinline]] int wait(Progress& progress, const char* function, ptl_time_t timeout, Look&& look) {
+int wait(Progress& progress, ptl_time_t timeout, Look&& look) {
   const uint64_t aborts = progress.aborts();
   int code = PTL_EQ_EMPTY;
-  auto done = [&] { return (code = look()) != PTL_EQ_EMPTY; };
-  if (progress.wait_on(done, api::nanoseconds(timeout)))
-    return code == PTL_ARG_INVALID ? api::refuse(function, {"an event queue", api::kFreedMeanwhile}) : code;
+  const auto done = [&]() __attribute__((always_inline)) { return (code = look()) != PTL_EQ_EMPTY; };
+  if (progress.wait(done, api::nanoseconds(timeout))) return code;
   return progress.aborts() != aborts ? PTL_ABORTED : PTL_EQ_EMPTY;
 }
 
 // take(queue), until that finds something. The queue may be freed while we wait.
 template <class Take>
-int take_from(Runtime& process, const char* function, ptl_handle_eq_t eq_handle, EventQueue& queue, ptl_time_t timeout, Take&& take) {
-  process.progress().note_look();
-  if (const int code = take(queue); code != PTL_EQ_EMPTY) return code;
-  return wait(process.progress(), function, timeout, [&] {
-    EventQueue* const still = process.objects().queues.find(eq_handle);
-    return still ? take(*still) : static_cast<int>(PTL_ARG_INVALID);
-  });
+int take_from(const char* function, ptl_handle_eq_t eq_handle, ptl_time_t timeout, Take&& take) {
+  Runtime& process = api::runtime();
+  const int code = wait(
+      process.progress(), timeout, [&]() __attribute__((always_inline)) {
+        EventQueue* const queue = process.objects().queues.find(eq_handle);
+        return queue ? take(*queue) : static_cast<int>(PTL_ARG_INVALID);
+      });
+  return code == PTL_ARG_INVALID ? api::refuse(function, api::bad_handle("eq_handle", eq_handle, HandleKind::event_queue)) : code;
 }
 
 }  // namespace
@@ -87,12 +87,8 @@ PTL_BARRIER
 
 int PtlEQWait(ptl_handle_eq_t eq_handle, ptl_event_t* event) try {
   if (!api::initialized()) return PTL_NO_INIT;
-  Runtime& process = api::runtime();
-  api::Fault fault;
-  EventQueue* const queue = api::object(process.objects().queues, "eq_handle", eq_handle, fault);
-  if (!queue) return api::refuse(__func__, fault);
   if (!event) return api::refuse(__func__, {"event", api::kIsNull});
-  return take_from(process, __func__, eq_handle, *queue, PTL_TIME_FOREVER, [event](EventQueue& from) { return from.take(*event); });
+  return take_from(__func__, eq_handle, PTL_TIME_FOREVER, [event](EventQueue& from) { return from.take(*event); });
 }
 PTL_BARRIER
 
@@ -112,22 +108,18 @@ int PtlEQPoll(const ptl_handle_eq_t* eq_handles, unsigned int size, ptl_time_t t
     }
     return static_cast<int>(PTL_EQ_EMPTY);
   };
-  api::progress().note_look();
-  const int code = look();
-  return code == PTL_EQ_EMPTY ? wait(api::progress(), __func__, timeout, look) : code;
+  const int code = wait(api::progress(), timeout, look);
+  return code == PTL_ARG_INVALID ? api::refuse(__func__, {"an event queue", api::kFreedMeanwhile}) : code;
 }
 PTL_BARRIER
 
 int PtlxEQTake(ptl_handle_eq_t eq_handle, ptl_time_t timeout, ptl_event_t* events, unsigned int most, unsigned int* taken,
                uint64_t* recorded, int (*ended)(void* arg), void* arg) try {
   if (!api::initialized()) return PTL_NO_INIT;
-  Runtime& process = api::runtime();
-  api::Fault fault;
-  EventQueue* const queue = api::object(process.objects().queues, "eq_handle", eq_handle, fault);
-  if (!queue) return api::refuse(__func__, fault);
   if (!events || !taken) return api::refuse(__func__, {!events ? "events" : "taken", api::kIsNull});
   if (most == 0) return api::refuse(__func__, {"most", "is 0: there is nothing to wait for"});
-  return take_from(process, __func__, eq_handle, *queue, timeout, [=, &process](EventQueue& from) {
+  Runtime& process = api::runtime();
+  const auto take = [ =, &process ](EventQueue & from) __attribute__((always_inline)) {
     const int code = from.take(events, most, *taken);
     bool over = false;
     if (recorded != nullptr) {
@@ -138,7 +130,8 @@ int PtlxEQTake(ptl_handle_eq_t eq_handle, ptl_time_t timeout, ptl_event_t* event
     if (code != PTL_EQ_EMPTY || (!over && (ended == nullptr || ended(arg) == 0))) return code;
     *taken = 0;
     return static_cast<int>(PTL_OK);
-  });
+  };
+  return take_from(__func__, eq_handle, timeout, take);
 }
 PTL_BARRIER
 

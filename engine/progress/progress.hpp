@@ -155,17 +155,12 @@ class BasicProgress {
   // rings. done() runs also while this thread has the baton: it may poll and submit (polls do nothing then), but not wait or lock.
   template <class Done>
   bool wait(Done&& done, int64_t timeout_ns, uint32_t watched = 0) {
-    note_look();
-    return done() || wait_on(done, timeout_ns, watched);
-  }
-  // The two halves, for callers that have a shorter way to look for the first time.
-  void note_look() {
+    if (!done()) return wait_on(done, timeout_ns, watched);
     attention_->outside();
     if (is_to_step()) [[unlikely]]
       step_once();
+    return true;
   }
-  template <class Done>
-  bool wait_on(Done& done, int64_t timeout_ns, uint32_t watched = 0);
   // One step by the caller if nobody else steps. A caller that polls again and again in vain gives way where others want its core.
   int poll();
   // Work of layers above that goes on when somebody looks: every wait looks at it, polls by poll() do not.
@@ -199,13 +194,28 @@ class BasicProgress {
   void take_baton() TAKES_BATON;
   // A thread that goes on looking after a release: one that waits or polls, the engine thread; or nobody.
   enum class Looks : uint8_t { nobody, waiter, engine };
-  void leave_baton(Looks next = Looks::nobody) LEAVES_BATON;
+  [[gnu::always_inline]] void leave_baton(Looks next = Looks::nobody) LEAVES_BATON {
+    const bool posted = engine_->posted;
+    if (posted) engine_->posted = false;
+    const bool busy = next == Looks::nobody && engine_->busy();
+    baton_.release();  // what is read below is not older, see Baton::held
+    // Passive sleepers count as asleep, too.
+    if (asleep_.load_relaxed() > 0 || busy || engine_->commands().maybe_filled()) [[unlikely]]
+      look_after_release(posted, busy, next);
+  }
+  void look_after_release(bool posted, bool busy, Looks next);
   // The end of a call or of a wait. What it has begun and a few steps bring to its end, as what arms a schedule again, is stepped here.
-  [[gnu::noinline]] void leave_call() LEAVES_BATON {
-    for (int i = 0; i < Memory::Limits::kLastSteps && engine_->ends_soon() && !baton_.wanted() && step(clock_.coarse(*engine_)) != 0; ++i) {
-    }
+  [[gnu::always_inline]] void leave_call() LEAVES_BATON {
+    if (engine_->ends_soon()) [[unlikely]]
+      step_to_end();
     leave_baton();
   }
+  [[gnu::noinline]] void step_to_end() UNDER_BATON {
+    for (int i = 0; i < Memory::Limits::kLastSteps && engine_->ends_soon() && !baton_.wanted() && step(clock_.coarse(*engine_)) != 0; ++i) {
+    }
+  }
+  template <class Done>
+  bool wait_on(Done& done, int64_t timeout_ns, uint32_t watched);
   template <class Done>
   bool wait_inside(Done& done, int64_t timeout_ns, uint32_t watched);
   template <class Done>
@@ -218,12 +228,16 @@ class BasicProgress {
   bool filled(Guard guard) const { return Memory::keeps(guard) && engine_->commands().maybe_filled() && engine_->commands().ready(); }
   // Runs all commands that were pushed. What this very thread has pushed may lie behind a push that is under way, which is waited for.
   void drain() UNDER_BATON {
-    while (engine_->commands().maybe_filled()) [[unlikely]] {
-        Memory::mark(5);
-        run_queued();
-        if (!Memory::keeps(Guard::push_pending)) return;
-        if (engine_->commands().maybe_filled()) Memory::yield();  // to who pushes
-      }
+    if (engine_->commands().maybe_filled()) [[unlikely]]
+      run_pushed();
+  }
+  [[gnu::noinline]] void run_pushed() UNDER_BATON {
+    do {
+      Memory::mark(5);
+      run_queued();
+      if (!Memory::keeps(Guard::push_pending)) return;
+      if (engine_->commands().maybe_filled()) Memory::yield();  // to who pushes
+    } while (engine_->commands().maybe_filled());
   }
   void run_queued() UNDER_BATON {
     Command queued;

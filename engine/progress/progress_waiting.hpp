@@ -178,7 +178,7 @@ void BasicProgress<Memory>::sleep_passive(Done&& done, int64_t limit_ns, uint32_
 template <class Memory>
 int BasicProgress<Memory>::poll() {
   if (Memory::waits()) return 0;  // this very thread steps, or has just looked
-  note_look();
+  attention_->outside();
   int work = 0;
   if (plan_.mode != ProgressMode::offload && take()) {
     work = step(clock_.coarse(*engine_));
@@ -228,26 +228,21 @@ void BasicProgress<Memory>::take_baton() {
 }
 
 template <class Memory>
-void BasicProgress<Memory>::leave_baton(Looks next) {
-  for (;;) {
-    const bool posted = engine_->posted;
-    if (posted) engine_->posted = false;
-    const bool busy = next == Looks::nobody && engine_->busy();
-    baton_.release();  // what is read below is not older, see Baton::held
-    // A waiter that goes on looking wakes those who sleep for its looking when it ends. At each release, a sleeper that does not get the
-    // processor would be woken again and again, by a system call each.
-    if ((posted && Memory::keeps(Guard::posted_look) && asleep_.load_relaxed() > 0) ||
-        (next != Looks::waiter && counted_on(Guard::passive_look)))
-      wake_sleepers();
-    // Work that goes on by steps alone is stepped by a waiter that sleeps, or by the engine thread.
-    if (busy && Memory::keeps(Guard::busy_look)) {
-      if (BasicDoorbell<typename Memory::Node>::who(door_->read()) == Sleeper::waiter) ring_own(Sleeper::waiter);
-      else if (has_parked_thread()) nudge_engine();
-    }
-    if (!filled(Guard::queue_look) || plan_.mode == ProgressMode::offload || !take()) return;
-    run_queued();
-    engine_->settle();
+[[gnu::noinline]] void BasicProgress<Memory>::look_after_release(bool posted, bool busy, Looks next) {
+  // A waiter that goes on looking wakes those who sleep for its looking when it ends. At each release, a sleeper that does not get the
+  // processor would be woken again and again, by a system call each.
+  if ((posted && Memory::keeps(Guard::posted_look) && asleep_.load_relaxed() > 0) ||
+      (next != Looks::waiter && counted_on(Guard::passive_look)))
+    wake_sleepers();
+  // Work that goes on by steps alone is stepped by a waiter that sleeps, or by the engine thread.
+  if (busy && Memory::keeps(Guard::busy_look)) {
+    if (BasicDoorbell<typename Memory::Node>::who(door_->read()) == Sleeper::waiter) ring_own(Sleeper::waiter);
+    else if (has_parked_thread()) nudge_engine();
   }
+  if (!filled(Guard::queue_look) || plan_.mode == ProgressMode::offload || !take()) return;
+  run_queued();
+  engine_->settle();
+  leave_baton(next);
 }
 
 }  // namespace portunus
