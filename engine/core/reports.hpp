@@ -113,8 +113,8 @@ class Reports {
   }
   // Writes what the event would tell to where the user wants it (PTLX_ME_RECORD). The state is released for readers of the record, and then
   // the number of records for those who wait.
-  static void write_record(Interface& ni, const ListEntry& entry, const wire::Header& header, uint64_t source, uint64_t mlength, bool early,
-                           ptl_ni_fail_t fail) {
+  [[gnu::always_inline]] static void write_record(Interface& ni, const ListEntry& entry, const wire::Header& header, uint64_t source,
+                                                  uint64_t mlength, bool early, ptl_ni_fail_t fail) {
     auto& record = *static_cast<ptlx_record_t*>(entry.user_ptr);
     record.ni_fail_type = fail;
     record.match_bits = header.match_bits;

@@ -87,7 +87,25 @@ class EventQueue {
   }
   // The same for up to `most` events, one at least, at the price of one locked instruction: `taken` of them unless the queue is
   // empty. What lies behind them may be written over.
-  int take(ptl_event_t* events, unsigned most, unsigned& taken) {
+  int take(ptl_event_t* events, unsigned most, unsigned& taken) { return empty() ? PTL_EQ_EMPTY : take_some(events, most, taken); }
+
+  bool empty() const { return head_.load(std::memory_order_relaxed) == tail_.load(std::memory_order_acquire); }
+  // Flow control, baton holder only. Slots of the asked-for count that are neither used nor promised to messages under way:
+  uint64_t room() const {
+    const uint64_t used = tail_.load(std::memory_order_relaxed) - head_.load(std::memory_order_relaxed) + promised_;
+    return used >= count_ ? 0 : count_ - used;
+  }
+  void promise(uint64_t slots) { promised_ += slots; }
+  void keep_promise(uint64_t slots) { promised_ -= slots < promised_ ? slots : promised_; }
+  // How many events were ever posted, and whether the next one overwrites one that nobody has read.
+  uint64_t posted() const { return tail_.load(std::memory_order_relaxed); }
+  bool full() const { return posted() - head_.load(std::memory_order_relaxed) >= most_; }
+  bool waiting(uint64_t position) const { return head_.load(std::memory_order_relaxed) <= position && position < posted(); }
+
+  InterfaceIndex ni;
+
+ private:
+  [[gnu::noinline]] int take_some(ptl_event_t* events, unsigned most, unsigned& taken) {
     bool lost = false;
     uint64_t position = head_.load(std::memory_order_relaxed);
     for (;;) {
@@ -135,22 +153,6 @@ class EventQueue {
     }
   }
 
-  bool empty() const { return head_.load(std::memory_order_relaxed) == tail_.load(std::memory_order_acquire); }
-  // Flow control, baton holder only. Slots of the asked-for count that are neither used nor promised to messages under way:
-  uint64_t room() const {
-    const uint64_t used = tail_.load(std::memory_order_relaxed) - head_.load(std::memory_order_relaxed) + promised_;
-    return used >= count_ ? 0 : count_ - used;
-  }
-  void promise(uint64_t slots) { promised_ += slots; }
-  void keep_promise(uint64_t slots) { promised_ -= slots < promised_ ? slots : promised_; }
-  // How many events were ever posted, and whether the next one overwrites one that nobody has read.
-  uint64_t posted() const { return tail_.load(std::memory_order_relaxed); }
-  bool full() const { return posted() - head_.load(std::memory_order_relaxed) >= most_; }
-  bool waiting(uint64_t position) const { return head_.load(std::memory_order_relaxed) <= position && position < posted(); }
-
-  InterfaceIndex ni;
-
- private:
   static constexpr size_t kWords = sizeof(ptl_event_t) / 8;
   static constexpr uint64_t kBeingWritten = ~uint64_t{0};
   static constexpr uint64_t kShort = 256;

@@ -81,7 +81,7 @@ class Pool {
   uint32_t next_handle(uint32_t index) const { return make_handle(kind_, slots_[index].state.load(std::memory_order_relaxed) >> 1, index); }
 
   // The object behind a handle, or nullptr when it is of another kind, stale or never existed.
-  T* find(uint32_t handle) {
+  [[gnu::always_inline]] T* find(uint32_t handle) {
     uint32_t index = handle_index(handle);
     if (handle_kind(handle) != kind_ || index >= capacity_) return nullptr;
     Slot& slot = slots_[index];
