@@ -91,7 +91,7 @@ inline Communicator& world() { return *predefined[0]; }
 inline Communicator& self() { return *predefined[1]; }
 
 // nullptr: no such communicator, or MPI is not running.
-inline Communicator* find_communicator(MPI_Comm handle) {
+[[gnu::always_inline]] inline Communicator* find_communicator(MPI_Comm handle) {
   const uintptr_t index = reinterpret_cast<uintptr_t>(handle) - reinterpret_cast<uintptr_t>(MPI_COMM_WORLD);
   if (index < predefined_count) [[likely]]
     return predefined[index];

@@ -49,7 +49,7 @@ inline bool is_member(int rank, const Communicator& comm) { return static_cast<u
 inline bool has_buffer(const Arguments& given, const Datatype& type) {
   return given.buf != nullptr || given.count == 0 || !type.dense || type.size == 0;
 }
-inline bool can_travel(const Arguments& given, const Datatype* type) {
+[[gnu::always_inline]] inline bool can_travel(const Arguments& given, const Datatype* type) {
   return type != nullptr && type->committed && is_count(given.count) && fits_in_memory(given.count, *type) && has_buffer(given, *type);
 }
 inline size_t bytes_of(const Arguments& given, const Datatype* type) {
@@ -57,7 +57,7 @@ inline size_t bytes_of(const Arguments& given, const Datatype* type) {
 }
 
 // The communicator, datatype and size of a message are set when MPI_SUCCESS is returned.
-inline int check_send(const Arguments& given, Communicator*& comm, const Datatype*& type, size_t& bytes) {
+[[gnu::always_inline]] inline int check_send(const Arguments& given, Communicator*& comm, const Datatype*& type, size_t& bytes) {
   comm = find_communicator(given.comm);
   type = find_type(given.datatype);
   if (type == nullptr) [[unlikely]]
@@ -68,7 +68,7 @@ inline int check_send(const Arguments& given, Communicator*& comm, const Datatyp
     return MPI_SUCCESS;
   return check_send_slowly(given);
 }
-inline int check_receive(const Arguments& given, Communicator*& comm, const Datatype*& type, size_t& bytes) {
+[[gnu::always_inline]] inline int check_receive(const Arguments& given, Communicator*& comm, const Datatype*& type, size_t& bytes) {
   comm = find_communicator(given.comm);
   type = find_type(given.datatype);
   if (type == nullptr) [[unlikely]]

@@ -301,7 +301,7 @@ template <class Done, class Look, class Asleep>
 void wait_until(Done&& done, Look&& look, Asleep&& asleep) {
   if (done()) return;
   if (device.threaded && !event_pump.take_unless(done, asleep)) return;
-  while (!done()) {
+  do {
     const Taken taken = take_some(done, kLongAsleep);
     if (taken == Taken::none) [[unlikely]]
       asleep();
@@ -310,7 +310,7 @@ void wait_until(Done&& done, Look&& look, Asleep&& asleep) {
     put_off.run();
     look();
     if (device.threaded && !event_pump.take_unless(done, asleep)) return;
-  }
+  } while (!done());
   if (device.threaded) event_pump.give_back();
 }
 

@@ -29,7 +29,8 @@ inline int start_send(Mode mode, Request& request, const void* data, const Argum
   return mode == Mode::standard ? device::isend(request, data, bytes, target, own_bits(comm, given.tag), waits, signature)
                                 : device::issend(request, data, bytes, target, own_bits(comm, given.tag), signature);
 }
-inline int start_receive(Request& request, void* room, const Communicator& comm, const Arguments& given, size_t bytes, unsigned options) {
+[[gnu::always_inline]] inline int start_receive(Request& request, void* room, const Communicator& comm, const Arguments& given,
+                                                size_t bytes, unsigned options) {
   return device::irecv(request, room, bytes, match_rank(comm, given.peer), pattern(comm.context, given.peer, given.tag), options);
 }
 [[gnu::noinline]] int start_packed_send(Mode mode, Request& request, const Arguments& given, size_t bytes);
@@ -45,7 +46,7 @@ inline constexpr int kNotKept = -5;
 [[gnu::noinline]] int send_kept(const Arguments& given, const Communicator& comm, size_t bytes);
 // Complete at return; bytes <= device.copy_limit.
 [[gnu::noinline]] int send_packed_copy(const Communicator& comm, const Arguments& given, size_t bytes);
-inline int send_copied(const Communicator& comm, const Arguments& given, const Datatype& type, size_t bytes) {
+[[gnu::always_inline]] inline int send_copied(const Communicator& comm, const Arguments& given, const Datatype& type, size_t bytes) {
   const void* data = run_of(given, type);
   if (data == nullptr && bytes > 0) [[unlikely]]
     return send_packed_copy(comm, given, bytes);
@@ -64,13 +65,14 @@ inline int start_send(Mode mode, Request& request, const Arguments& given, size_
 }
 // `start` as above.
 template <class Start>
-inline int receive_by(Request& request, void* buf, const Arguments& given, const Datatype& type, size_t bytes, Start&& start) {
-  if (type.dense || bytes == 0) [[likely]]
-    return start(buf, 0);
-  if (is_one_run(type, given.count)) return start(static_cast<char*>(buf) + type.layout.offset, 0);
-  return start_unpacked_receive(request, buf, given, start);
+[[gnu::always_inline]] inline int receive_by(Request& request, void* buf, const Arguments& given, const Datatype& type, size_t bytes,
+                                             Start&& start) {
+  const bool starts_there = type.dense || bytes == 0;
+  if (!starts_there && !is_one_run(type, given.count)) [[unlikely]]
+    return start_unpacked_receive(request, buf, given, start);
+  return start(starts_there ? buf : static_cast<char*>(buf) + type.layout.offset, 0);
 }
-inline int start_receive(Request& request, void* buf, const Arguments& given, const Datatype& type, size_t bytes) {
+[[gnu::always_inline]] inline int start_receive(Request& request, void* buf, const Arguments& given, const Datatype& type, size_t bytes) {
   device::reachable_source(*request.comm, given.peer);  // what a lost rank said before its end can still be received
   const int result = receive_by(request, buf, given, type, bytes, [&](void* room, unsigned options) {
     return start_receive(request, room, *request.comm, given, bytes, options);
@@ -106,7 +108,7 @@ int receive_in_pool(void* buf, const Arguments& given, MPI_Status* status);
 int send_in_pool(const Arguments& given, int (*start)(const Arguments& given, MPI_Request* handle));
 
 template <Mode mode>
-inline int send(const Arguments& given) {
+[[gnu::always_inline]] inline int send(const Arguments& given) {
   Communicator* comm;
   const Datatype* type;
   size_t bytes;
@@ -164,7 +166,7 @@ template <Mode mode>
   return MPI_SUCCESS;
 }
 
-inline int receive(void* buf, const Arguments& given, MPI_Status* status) {
+[[gnu::always_inline]] inline int receive(void* buf, const Arguments& given, MPI_Status* status) {
   Communicator* comm;
   const Datatype* type;
   size_t bytes;

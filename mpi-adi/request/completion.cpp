@@ -162,23 +162,23 @@ void wait_for_several(int count, const MPI_Request handles[], bool any_polls, Do
   device::wait_patiently(std::cref(ends), std::cref(overdue), std::cref(tell));  // copies might need memory
 }
 
-void wait(Request& request) {
+[[gnu::noinline]] void wait_attached(Request& request) {
   const MPI_Request handle = handle_of(&request);
   const auto done = [&] { return request.ready(); };
-  if (polls(request)) [[unlikely]] {
-    for (; !done(); ask_polled(1, &handle)) wait_for_several(1, &handle, true, done);
-  } else if (is_attached_to(request)) [[unlikely]] {
-    wait_for_several(1, &handle, false, done);
-  } else {
-    device::wait_until(
-        done, [] {}, [&] { device::long_waits::tell(request); });
-  }
+  if (!polls(request)) return wait_for_several(1, &handle, false, done);
+  for (; !done(); ask_polled(1, &handle)) wait_for_several(1, &handle, true, done);
+}
+
+void wait(Request& request) {
+  if (is_attached_to(request)) [[unlikely]]
+    return wait_attached(request);
+  device::wait_until([&] { return request.ready(); }, [] {}, [&] { device::long_waits::tell(request); });
 }
 
 MPI_Status* at(MPI_Status* statuses, int i) { return statuses == MPI_STATUSES_IGNORE ? MPI_STATUS_IGNORE : &statuses[i]; }
 
 // Completes one of several. The first failure goes to the error handler; the statuses say which others failed.
-void finish_one_of(const char* function, MPI_Request& handle, MPI_Status* status, int& outcome) {
+[[gnu::always_inline]] inline void finish_one_of(const char* function, MPI_Request& handle, MPI_Status* status, int& outcome) {
   int error = MPI_SUCCESS;
   if (handle == MPI_REQUEST_NULL) set_empty_status(status);
   else error = finish(function, handle, pool.checked(handle), status, outcome == MPI_SUCCESS);

@@ -26,7 +26,8 @@ int check_requests(const char* function, int count, const MPI_Request handles[])
 // Asks those requests that are complete by being asked; false: there is none in the process.
 [[gnu::cold, gnu::noinline]] bool ask_polled(int count, const MPI_Request handles[]);
 
-inline int finish(const char* function, MPI_Request& handle, Request* request, MPI_Status* status, bool raises = true) {
+[[gnu::always_inline]] inline int finish(const char* function, MPI_Request& handle, Request* request, MPI_Status* status,
+                                         bool raises = true) {
   if (request->special) {
     if (request == pool.sent() && status == MPI_STATUS_IGNORE) {  // most sends of small messages
       handle = MPI_REQUEST_NULL;

@@ -142,7 +142,7 @@ class RequestPool {
   void serve_threads() { threaded_ = true; }
 
   // nullptr: most() are in use.
-  Request* claim(Communicator* comm, bool receives) {
+  [[gnu::always_inline]] Request* claim(Communicator* comm, bool receives) {
     std::unique_lock<std::mutex> lock = guard();
     Request* request = free_;
     if (request) [[likely]] {
@@ -160,7 +160,7 @@ class RequestPool {
     return request;
   }
   // Free slots are not special: what is special is undone here.
-  void release(Request* request) {
+  [[gnu::always_inline]] void release(Request* request) {
     assert(owns(*request) && request->state.load(std::memory_order_relaxed) != State::free);
     assert(request->state.load(std::memory_order_relaxed) != State::constant);
     if (request->special) [[unlikely]]
