@@ -34,7 +34,7 @@ int check_root(const Call& call, int root) {
   return raise(call.function, call.comm, MPI_ERR_ROOT, "the root %d is no rank among %d", root, call.comm->size);
 }
 
-int check_buffer(const Call& call, const void* buffer, MPI_Count count, MPI_Datatype type) {
+int check_elements(const Call& call, MPI_Count count, MPI_Datatype type) {
   if (!is_count(count)) [[unlikely]]
     return raise(call.function, call.comm, MPI_ERR_COUNT, "the count is %s (%lld)", count < 0 ? "negative" : "too large",
                  static_cast<long long>(count));
@@ -45,9 +45,13 @@ int check_buffer(const Call& call, const void* buffer, MPI_Count count, MPI_Data
     return raise(call.function, call.comm, MPI_ERR_TYPE, "the datatype is not committed");
   if (!fits_in_memory(count, *found)) [[unlikely]]
     return raise_too_many(call.function, call.comm, count, *found);
-  if (buffer == MPI_IN_PLACE) [[unlikely]]
-    return raise(call.function, call.comm, MPI_ERR_BUFFER, "MPI_IN_PLACE cannot stand here");
-  if (buffer == nullptr && count > 0 && found->dense && found->size > 0) [[unlikely]]  // else it may be MPI_BOTTOM
+  return MPI_SUCCESS;
+}
+
+int check_address_slowly(const Call& call, const void* buffer, MPI_Count count, MPI_Datatype type) {
+  if (buffer == MPI_IN_PLACE) return raise(call.function, call.comm, MPI_ERR_BUFFER, "MPI_IN_PLACE cannot stand here");
+  const Datatype* const found = find_type(type, count);
+  if (count > 0 && found->dense && found->size > 0)  // else it may be MPI_BOTTOM
     return raise(call.function, call.comm, MPI_ERR_BUFFER, "the buffer is null, the count is %lld", static_cast<long long>(count));
   return MPI_SUCCESS;
 }

@@ -53,7 +53,18 @@ int parts_of(const Call& call, const Side& side, const Peers& peers, Parts& part
 // The communicator; the address for the request.
 int check_call(Call& call, MPI_Comm comm);
 int check_root(const Call& call, int root);
-int check_buffer(const Call& call, const void* buffer, MPI_Count count, MPI_Datatype type);
+int check_elements(const Call& call, MPI_Count count, MPI_Datatype type);
+// The address of elements that were checked.
+[[gnu::cold]] int check_address_slowly(const Call& call, const void* buffer, MPI_Count count, MPI_Datatype type);
+inline int check_address(const Call& call, const void* buffer, MPI_Count count, MPI_Datatype type) {
+  if (buffer != nullptr && buffer != MPI_IN_PLACE) [[likely]]
+    return MPI_SUCCESS;
+  return check_address_slowly(call, buffer, count, type);
+}
+inline int check_buffer(const Call& call, const void* buffer, MPI_Count count, MPI_Datatype type) {
+  if (int error = check_elements(call, count, type)) return error;
+  return check_address(call, buffer, count, type);
+}
 // Checks memory that is going to be read, if PTL_DEBUG asks for that.
 inline int check_memory(const Call& call, const void* buffer, MPI_Count count, MPI_Datatype type) {
   if (!debug.buffers) [[likely]]

@@ -92,12 +92,13 @@ int reduce_vectors(const Call& call, const Vectors& v, MPI_Op op) {
 int reduce_alike(const Call& call, GOAL_Call_kind kind, int root, const void* sendbuf, void* recvbuf, MPI_Count count, MPI_Datatype type,
                  MPI_Op op, bool gets) {
   const bool in_place = gets && sendbuf == MPI_IN_PLACE;
+  if (int error = check_elements(call, count, type)) return error;
   if (!in_place) {
-    if (int error = check_buffer(call, sendbuf, count, type)) return error;
+    if (int error = check_address(call, sendbuf, count, type)) return error;
     if (int error = check_memory(call, sendbuf, count, type)) return error;
   }
   if (gets)
-    if (int error = check_buffer(call, recvbuf, count, type)) return error;
+    if (int error = check_address(call, recvbuf, count, type)) return error;
   if (int error = check_op(call, op, type)) return error;
   sign(call, count, type, op);
   const bool has_result = gets && (kind != GOAL_CALL_EXSCAN || call.comm->rank > 0);
