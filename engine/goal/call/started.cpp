@@ -14,11 +14,13 @@ bool StartedSchedules::add(goal_started& one) {
   const std::lock_guard held(lock_);
   if (one.execution->has_ended()) return false;
   all_.push_back(&one);
+  one.is_listed.store(true, std::memory_order_relaxed);
   any_.store(1, std::memory_order_release);
   return true;
 }
 
 bool StartedSchedules::remove(goal_started& one) {
+  if (!one.is_listed.load(std::memory_order_acquire)) return false;  // pairs with look
   const std::lock_guard held(lock_);
   const bool found = std::erase(all_, &one) > 0;
   any_.store(all_.empty() ? 0 : 1, std::memory_order_release);
@@ -27,7 +29,7 @@ bool StartedSchedules::remove(goal_started& one) {
 
 bool StartedSchedules::look() {
   bool any = false;
-  for (;;) {
+  while (any_.load(std::memory_order_relaxed) != 0) {
     void (*ended)(void*) = nullptr;
     void* arg = nullptr;
     {
@@ -36,14 +38,16 @@ bool StartedSchedules::look() {
         if (!all_[i]->execution->has_ended()) continue;
         ended = all_[i]->ended;
         arg = all_[i]->arg;
+        all_[i]->is_listed.store(false, std::memory_order_release);
         all_.erase(all_.begin() + static_cast<ptrdiff_t>(i));
       }
       any_.store(all_.empty() ? 0 : 1, std::memory_order_release);
     }
-    if (!ended) return any;
+    if (!ended) break;
     any = true;
     ended(arg);  // may free it
   }
+  return any;
 }
 
 }  // namespace portunus::goal

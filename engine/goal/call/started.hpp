@@ -23,6 +23,7 @@ struct goal_started {
   std::shared_ptr<portunus::goal::Execution> execution;
   void (*ended)(void*) = nullptr;
   void* arg = nullptr;
+  std::atomic<bool> is_listed{false};  // by StartedSchedules
 
   goal_started() = default;
   goal_started(const goal_started&) = delete;

@@ -100,11 +100,11 @@ bool CallTeam::is_copied(const GOAL_Call& call) const {
 
 int CallTeam::find(const GOAL_Call& call, bool starts, std::shared_ptr<Execution>& found) {
   const bool meets = must_meet(call);
-  const unsigned most_turns = most_bytes(call, group_) > kMostTurning ? 2 : Residents::kTurns;
   details_.clear();
   if (has_own_sizes(call)) [[unlikely]]
     write_details(call, group_, !is_copied(call), details_);
-  Residents::Place& place = residents_.place_of(shape_of(call, starts, meets), starts ? most_turns : 1);
+  const unsigned turns = !starts ? 1 : most_bytes(call, group_) > kMostTurning ? 2 : Residents::kTurns;
+  Residents::Place& place = residents_.place_of(shape_of(call, starts, meets), turns);
   if (!place.now || !place.now->ready_for(call, details_)) [[unlikely]] {
     const int code = guarded([&] { return renew(place, call, meets); });
     if (code != GOAL_SUCCESS) {
