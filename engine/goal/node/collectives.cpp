@@ -8,6 +8,7 @@
 #include <cassert>
 #include <numeric>
 #include <stdexcept>
+#include <utility>
 
 #include "engine/core/triggered/atomic_ops.hpp"
 #include "engine/goal/calls.hpp"
@@ -63,6 +64,33 @@ std::vector<int> ranks_of(const GOAL_Group& group) {
   return ranks;
 }
 
+// A bit for each kind of call for which PTL_COLLECTIVES names an algorithm.
+uint32_t find_forced() {
+  using collectives::Collective;
+  constexpr std::pair<GOAL_Call_kind, Collective> kKinds[] = {{GOAL_CALL_BARRIER, Collective::barrier},
+                                                              {GOAL_CALL_BCAST, Collective::bcast},
+                                                              {GOAL_CALL_GATHER, Collective::gather},
+                                                              {GOAL_CALL_SCATTER, Collective::scatter},
+                                                              {GOAL_CALL_ALLGATHER, Collective::allgather},
+                                                              {GOAL_CALL_ALLTOALL, Collective::alltoall},
+                                                              {GOAL_CALL_REDUCE, Collective::reduce},
+                                                              {GOAL_CALL_ALLREDUCE, Collective::allreduce},
+                                                              {GOAL_CALL_REDUCE_SCATTER, Collective::reduce_scatter},
+                                                              {GOAL_CALL_ALLGATHERV, Collective::allgatherv}};
+  uint32_t forced = 0;
+  try {
+    const auto choices = collectives::Choices::environment();
+    for (const auto& [kind, collective] : kKinds) forced |= uint32_t{choices.is_forced(collective)} << kind;
+  } catch (const std::invalid_argument&) {
+    // GOAL_Init says what is wrong.
+  }
+  return forced;
+}
+uint32_t forced_kinds() {
+  static const uint32_t forced = find_forced();
+  return forced;
+}
+
 bool on_one_node(const GOAL_Group& group) {
   return !group.nodes || std::all_of(group.nodes, group.nodes + group.size, [&](int node) { return node == group.nodes[0]; });
 }
@@ -72,6 +100,7 @@ bool on_one_node(const GOAL_Group& group) {
 Collectives::Collectives(const GOAL_Group& group, unsigned context, GOAL_Domain domain, AbortPredicate abort)
     : ranks_(ranks_of(group)),
       group_{group.rank, group.size, ranks_.data(), nullptr, 0, GOAL_AUTO},
+      forced_(forced_kinds()),
       rank_(static_cast<size_t>(group.rank)),
       size_(static_cast<size_t>(group.size)),
       context_(context),
@@ -175,30 +204,6 @@ bool Collectives::make_wanted() {
       if (wants_ || lane->standing.state == Standing::failed) return false;
     }
   return true;
-}
-
-bool Collectives::is_forced(GOAL_Call_kind kind) {
-  using collectives::Choices, collectives::Collective;
-  static const Choices choices = [] {
-    try {
-      return Choices::environment();
-    } catch (const std::invalid_argument&) {
-      return Choices();  // GOAL_Init says what is wrong
-    }
-  }();
-  switch (kind) {
-    case GOAL_CALL_BARRIER: return choices.is_forced(Collective::barrier);
-    case GOAL_CALL_BCAST: return choices.is_forced(Collective::bcast);
-    case GOAL_CALL_GATHER: return choices.is_forced(Collective::gather);
-    case GOAL_CALL_SCATTER: return choices.is_forced(Collective::scatter);
-    case GOAL_CALL_ALLGATHER: return choices.is_forced(Collective::allgather);
-    case GOAL_CALL_ALLTOALL: return choices.is_forced(Collective::alltoall);
-    case GOAL_CALL_REDUCE: return choices.is_forced(Collective::reduce);
-    case GOAL_CALL_ALLREDUCE: return choices.is_forced(Collective::allreduce);
-    case GOAL_CALL_REDUCE_SCATTER: return choices.is_forced(Collective::reduce_scatter);
-    case GOAL_CALL_ALLGATHERV: return choices.is_forced(Collective::allgatherv);
-    default: return false;
-  }
 }
 
 void Collectives::take_back() {

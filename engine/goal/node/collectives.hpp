@@ -75,7 +75,7 @@ class Collectives {
   int prepare(Agreement& agreement, bool& may);
   int failure();
   // Whether this job wants a schedule with a certain algorithm instead.
-  static bool is_forced(GOAL_Call_kind kind);
+  [[nodiscard]] bool is_forced(GOAL_Call_kind kind) const { return (forced_ >> kind & 1) != 0; }
 
   End in_slots(const GOAL_Call& call, size_t bytes);
   // Begins it, waiting for room.
@@ -120,6 +120,7 @@ class Collectives {
 
   std::vector<int> ranks_;
   GOAL_Group group_;
+  uint32_t forced_;              // a bit for each kind of call
   Standing* counted_ = nullptr;  // where the last call was counted, which was not taken
   size_t rank_, size_;
   unsigned context_;
