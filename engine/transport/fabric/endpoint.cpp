@@ -48,6 +48,14 @@ void check(int status, const fi_info& info, const char* what) {
                     "; choose another by PTL_FABRIC_PROVIDER (see fi_info -l)" + (error == EMFILE ? ", or raise ulimit -n" : ""));
 }
 
+// Opens an object, which make(&object) makes.
+template <class T, class Make>
+void open(Fid<T>& object, const fi_info& info, const char* what, Make&& make) {
+  T* opened = nullptr;
+  check(make(&opened), info, what);
+  object.reset(opened);
+}
+
 Info make_hints(const std::string& provider) {
   Info hints(fi_allocinfo());
   if (!hints) throw std::bad_alloc();
@@ -128,18 +136,12 @@ Info choose(const std::string& provider, uint32_t nid) {
 Endpoint::Endpoint(const std::string& provider, uint32_t address, const std::string& region_name, size_t local_rank)
     : info(choose(provider, address)) {
   take_nearest_device(local_rank);
-  fid_fabric* opened_fabric = nullptr;
-  check(fi_fabric(info->fabric_attr, &opened_fabric, nullptr), *info, "open its fabric");
-  fabric.reset(opened_fabric);
-  fid_domain* opened_domain = nullptr;
-  check(fi_domain(fabric.get(), info.get(), &opened_domain, nullptr), *info, "open its domain");
-  domain.reset(opened_domain);
+  open(fabric, *info, "open its fabric", [&](auto opened) { return fi_fabric(info->fabric_attr, opened, nullptr); });
+  open(domain, *info, "open its domain", [&](auto opened) { return fi_domain(fabric.get(), info.get(), opened, nullptr); });
   fi_av_attr av_attr{};
   av_attr.type = info->domain_attr->av_type == FI_AV_UNSPEC ? FI_AV_TABLE : info->domain_attr->av_type;
   av_attr.count = kPeersHint;
-  fid_av* opened_av = nullptr;
-  check(fi_av_open(domain.get(), &av_attr, &opened_av, nullptr), *info, "open an address vector");
-  av.reset(opened_av);
+  open(av, *info, "open an address vector", [&](auto opened) { return fi_av_open(domain.get(), &av_attr, opened, nullptr); });
   open_cq();
   open_ep(region_name);
 }
@@ -170,8 +172,7 @@ void Endpoint::open_cq() {
   attr.size = kCqSize;
   attr.format = FI_CQ_FORMAT_DATA;
   attr.wait_obj = FI_WAIT_FD;
-  fid_cq* opened = nullptr;
-  if (fi_cq_open(domain.get(), &attr, &opened, nullptr) == 0) {
+  if (fid_cq* opened = nullptr; fi_cq_open(domain.get(), &attr, &opened, nullptr) == 0) {
     cq.reset(opened);
     if (fi_control(&cq->fid, FI_GETWAIT, &cq_fd) == 0) {
       if (must_be_read()) cq_fd = sockets_behind(cq_fd);
@@ -181,14 +182,11 @@ void Endpoint::open_cq() {
     cq_fd = -1;
   }
   attr.wait_obj = FI_WAIT_NONE;
-  check(fi_cq_open(domain.get(), &attr, &opened, nullptr), *info, "open a completion queue");
-  cq.reset(opened);
+  open(cq, *info, "open a completion queue", [&](auto opened) { return fi_cq_open(domain.get(), &attr, opened, nullptr); });
 }
 
 void Endpoint::open_ep(const std::string& region_name) {
-  fid_ep* opened = nullptr;
-  check(fi_endpoint(domain.get(), info.get(), &opened, nullptr), *info, "open an endpoint");
-  ep.reset(opened);
+  open(ep, *info, "open an endpoint", [&](auto opened) { return fi_endpoint(domain.get(), info.get(), opened, nullptr); });
   // The endpoint has a name of ours, so that a launcher can remove what a killed process left behind.
   if (info->addr_format == FI_ADDR_STR) {
     std::string wanted = region_name;
