@@ -7,7 +7,6 @@
 #include <arpa/inet.h>
 #include <fcntl.h>
 #include <netinet/in.h>
-#include <sys/epoll.h>
 #include <sys/socket.h>
 #include <unistd.h>
 
@@ -61,6 +60,11 @@ void set_option(int fd, int level, int option, int value) { setsockopt(fd, level
 
 }  // namespace
 
+bool watch_descriptor(int epoll, int fd, uint32_t events, int change) {
+  epoll_event event{.events = events, .data = {.fd = fd}};
+  return epoll_ctl(epoll, change, fd, &event) == 0;
+}
+
 bool no_way(int error) { return error == ENETUNREACH || error == EHOSTUNREACH || error == ENETDOWN || error == EHOSTDOWN; }
 
 ConnectionManager::ConnectionManager(uint32_t nid, uint32_t pid, uint32_t timeout_s) : timeout_(std::max(1u, timeout_s)) {
@@ -68,10 +72,7 @@ ConnectionManager::ConnectionManager(uint32_t nid, uint32_t pid, uint32_t timeou
   epoll_ = own_.add(epoll_create1(EPOLL_CLOEXEC));
   if (epoll_ < 0) refuse(errno, "the fabric needs an epoll descriptor (see ulimit -n)");
   while (self_.pid == 0 || self_.pid == kNoPid) listen_on(nid, pid);
-  epoll_event event{};
-  event.events = EPOLLIN;
-  event.data.fd = listener_;
-  if (epoll_ctl(epoll_, EPOLL_CTL_ADD, listener_, &event) != 0) refuse(errno, "cannot watch the fabric's socket");
+  if (!watch_descriptor(epoll_, listener_)) refuse(errno, "cannot watch the fabric's socket");
   keep_spare();
   if (spare_ < 0) refuse(errno, "the fabric needs a descriptor to spare (see ulimit -n)");
 }
@@ -126,10 +127,7 @@ bool ConnectionManager::has_descriptors(size_t unsettled) const {
 // Watches a connection's socket. False: errno says why not.
 bool ConnectionManager::watch(const Connection& connection, uint32_t events) {
   set_option(connection.fd, SOL_SOCKET, SO_RCVLOWAT, sizeof(Hello));  // so it is read at once
-  epoll_event event{};
-  event.events = events;
-  event.data.fd = connection.fd;
-  return epoll_ctl(epoll_, EPOLL_CTL_ADD, connection.fd, &event) == 0;
+  return watch_descriptor(epoll_, connection.fd, events);
 }
 
 bool ConnectionManager::call(const Call& call, size_t unsettled) {
@@ -231,10 +229,7 @@ int ConnectionManager::connected(Connection& connection) {
   if (getsockopt(connection.fd, SOL_SOCKET, SO_ERROR, &error, &size) != 0) return errno;
   if (error != 0) return error;
   connection.connecting = false;
-  epoll_event event{};
-  event.events = EPOLLIN;
-  event.data.fd = connection.fd;
-  epoll_ctl(epoll_, EPOLL_CTL_MOD, connection.fd, &event);
+  watch_descriptor(epoll_, connection.fd, EPOLLIN, EPOLL_CTL_MOD);
   return speak(connection) ? 0 : EPIPE;
 }
 

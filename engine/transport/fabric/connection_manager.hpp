@@ -18,6 +18,7 @@
 // and both sides would wait for ever. A caller for whom no descriptor is left is told so, by means of one that is kept for that.
 #pragma once
 
+#include <sys/epoll.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -53,6 +54,9 @@ struct Hello {
 static_assert(sizeof(Hello) == 256);
 
 struct FabricLink;
+
+// False: errno says why not.
+bool watch_descriptor(int epoll, int fd, uint32_t events = EPOLLIN, int change = EPOLL_CTL_ADD);
 
 // Tells errors of the network's state, which may soon be another, from those of the called process.
 bool no_way(int error);

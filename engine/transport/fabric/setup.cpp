@@ -128,10 +128,7 @@ void FabricTransport::open_wait() {
   wait_ = epoll_create1(EPOLL_CLOEXEC);
   if (wait_ < 0) throw std::system_error(errno, std::generic_category(), "the fabric needs an epoll descriptor (see ulimit -n)");
   for (const int fd : {endpoint_.cq_fd, connections_.fd()}) {
-    epoll_event event{};
-    event.events = EPOLLIN;
-    event.data.fd = fd;
-    if (epoll_ctl(wait_, EPOLL_CTL_ADD, fd, &event) == 0) continue;
+    if (fabric::watch_descriptor(wait_, fd)) continue;
     const int error = errno;
     close(wait_);  // the destructor does not run when a constructor throws
     throw std::system_error(error, std::generic_category(), name_ + " has no descriptor that can be waited for");
