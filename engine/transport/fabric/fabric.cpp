@@ -316,7 +316,7 @@ void FabricTransport::received(Operation& operation) {
   FabricLink* const link = operation.bytes < sizeof prefix ? nullptr : sender_of(prefix);
   const uint16_t ahead = link != nullptr ? prefix.number - link->received : 0;
   if (ahead != 0 && ahead < receives_ && link->state < LinkState::failed) {
-    link->early.push_back(&operation);
+    link->early[prefix.number] = &operation;
     return;
   }
   // One that is farther ahead than there are buffers says that the next one was dropped: it would be waited for for ever. A number of
@@ -331,15 +331,9 @@ void FabricTransport::received(Operation& operation) {
     return;
   }
   take_in(*link, operation);
-  const auto is_next = [link](const Operation* early) {
-    uint16_t number;
-    std::memcpy(&number, early->buffer + offsetof(fabric::Prefix, number), sizeof number);
-    return number == link->received;
-  };
-  for (auto next = link->early.begin(); (next = std::find_if(link->early.begin(), link->early.end(), is_next)) != link->early.end();) {
-    Operation& early = **next;
+  for (auto next = link->early.begin(); (next = link->early.find(link->received)) != link->early.end();) {
+    take_in(*link, *next->second);
     link->early.erase(next);
-    take_in(*link, early);
   }
 }
 

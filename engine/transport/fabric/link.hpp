@@ -8,6 +8,7 @@
 
 #include <chrono>
 #include <deque>
+#include <map>
 #include <memory>
 #include <vector>
 
@@ -52,20 +53,20 @@ struct FabricLink : Link {
   bool known = false;  // the engine knows it: it asked for it or was introduced
   uint32_t slot = 0;   // our index
   uint32_t remote_slot = 0;
-  uint16_t sends = 0;             // to it, the number of the next one
-  uint16_t received = 0;          // from it, the number of the next one
-  uint32_t in_flight = 0;         // sends that hold a buffer
-  uint32_t filled = 0;            // bytes in `frame`
-  Operation* frame = nullptr;     // whose buffer collects messages, if one does
-  bool framed = false;            // the transport's list of links with a frame names it
-  bool throttle_waits = false;    // the provider would not take a throttle: grants stay behind it
-  bool owed = false;              // a grant: on the transport's list
-  bool has_more = false;          // a grant that may go with the next message there
-  bool offered = false;           // the peer knows of `here`
-  bool has_rdma_slots = false;    // the peer has offered `rdma_slots`
-  bool is_silent = false;         // ended because nothing came from its host any more
-  bool unconfirmed = false;       // something was injected since the last send that tells of its end
-  std::vector<Operation*> early;  // receives of what was sent behind the next one
+  uint16_t sends = 0;                    // to it, the number of the next one
+  uint16_t received = 0;                 // from it, the number of the next one
+  uint32_t in_flight = 0;                // sends that hold a buffer
+  uint32_t filled = 0;                   // bytes in `frame`
+  Operation* frame = nullptr;            // whose buffer collects messages, if one does
+  bool framed = false;                   // the transport's list of links with a frame names it
+  bool throttle_waits = false;           // the provider would not take a throttle: grants stay behind it
+  bool owed = false;                     // a grant: on the transport's list
+  bool has_more = false;                 // a grant that may go with the next message there
+  bool offered = false;                  // the peer knows of `here`
+  bool has_rdma_slots = false;           // the peer has offered `rdma_slots`
+  bool is_silent = false;                // ended because nothing came from its host any more
+  bool unconfirmed = false;              // something was injected since the last send that tells of its end
+  std::map<uint16_t, Operation*> early;  // receives of what was sent behind the next one, by number
   Credit credit;
   ReceiveCredit grant;
   size_t name_hash = 0;             // of its endpoint name

@@ -150,8 +150,7 @@ int FabricTransport::reap() {
 
 // Forgets operations of a lost link, which the provider may return late or never.
 void FabricTransport::abandon(FabricLink& link) {
-  std::vector<Operation*>& unposted = pool_of(Kind::receive);
-  unposted.insert(unposted.end(), link.early.begin(), link.early.end());
+  for (const auto& [number, operation] : link.early) pool_of(Kind::receive).push_back(operation);
   link.early.clear();
   abandon_sends(link);
   abandon_moves(link);
