@@ -64,7 +64,7 @@ void FabricTransport::offer(FabricLink& link) {
     fabric::Registration* registration = nullptr;
     std::byte* const memory = allocate(kRdmaSlotsSize, FI_REMOTE_WRITE, registration);
     if (memory == nullptr) return;
-    link.here = std::make_unique<fabric::RdmaSlots>(fabric::RdmaSlots{memory, registrations_.region_of(*registration)});
+    link.here = std::make_unique<fabric::RdmaSlots>(fabric::RdmaSlots{memory, registration->region});
   }
   fabric::Word word{prefix_to(link, fabric::kOfferMagic), {}};
   word.region = link.here->region;

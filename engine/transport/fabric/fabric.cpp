@@ -221,7 +221,7 @@ bool FabricTransport::expose(Link&, const void* start, size_t size, bool peer_wr
   fabric::Registration* registration = registrations_.acquire(start, size, peer_writes ? FI_REMOTE_WRITE : FI_REMOTE_READ);
   if (registration == nullptr) return false;
   out.registration = registration;
-  out.region = registrations_.region_of(*registration);
+  out.region = registration->region;
   return true;
 }
 

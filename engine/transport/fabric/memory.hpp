@@ -1,16 +1,16 @@
-// memory.hpp: memory the provider may touch: registrations shared by reference count.
+// memory.hpp: memory the provider may touch.
 //
 // Thread: the holder of the baton.
-// Invariants: a registration lives exactly as long as somebody uses it. An unused one is dropped at once: without hooks
-// into the allocator nobody would tell us that its pages were unmapped and mapped anew, and a kept registration would
-// then read or write the old pages. The cache serves what is shared at one time: a source that many peers pull.
-// Source: fi_mr(3).
+// Invariants: a registration lives exactly as long as it is used, since without hooks into the allocator nobody would tell us that its
+// pages were unmapped and mapped anew. Providers for which pinning pages is dear keep registrations by themselves, and have such hooks.
+// Source: fi_mr(3), "Memory Registration Cache".
 #pragma once
 
 #include <cstddef>
 #include <cstdint>
-#include <map>
+#include <memory>
 #include <random>
+#include <unordered_map>
 
 #include "engine/transport/fabric/endpoint.hpp"
 #include "engine/transport/wire.hpp"
@@ -19,16 +19,8 @@ namespace portunus::fabric {
 
 struct Registration {
   Fid<fid_mr> mr;
-  uint32_t users = 0;
-  uint64_t key = 0;
-  void* descriptor = nullptr;
-
-  struct Range {
-    uintptr_t start;
-    size_t size;
-    uint64_t access;
-    auto operator<=>(const Range&) const = default;
-  } range{};
+  wire::Region region;  // how peers address it
+  void* descriptor;
 };
 
 class Registrations {
@@ -36,17 +28,13 @@ class Registrations {
   explicit Registrations(Endpoint& endpoint);
   // Null when the provider refuses (e.g. no more memory may be locked).
   Registration* acquire(const void* start, size_t size, uint64_t access);
-  void release(Registration* registration);
-  // Returns how peers address it.
-  wire::Region region_of(const Registration& registration) const;
+  void release(Registration* registration) { used_.erase(registration); }
 
  private:
-  Fid<fid_mr> enroll(const Registration::Range& range);
-
   Endpoint& endpoint_;
   uint64_t key_mask_;
   std::mt19937_64 keys_;  // chosen at random, so that no key is right by accident
-  std::map<Registration::Range, Registration> used_;
+  std::unordered_map<Registration*, std::unique_ptr<Registration>> used_;
 };
 
 }  // namespace portunus::fabric
