@@ -35,17 +35,14 @@ constexpr size_t kPeersHint = 64;
 // (slow, unmaintained) come only when asked for by name.
 constexpr std::array kPreferred = {"cxi", "efa", "verbs;ofi_rxm", kStreamsAlone, kStreams};
 
-[[noreturn]] void fail(int error, const std::string& sentence) {
+void check(int status, const fi_info& info, const char* what) {
+  if (status == 0) return;
+  const int error = status == -EIO && errno != 0 ? errno : -status;  // what providers call EIO was often said by a system call
+  const std::string sentence = std::string("the libfabric provider ") + info.fabric_attr->prov_name + " cannot " + what +
+                               "; choose another by PTL_FABRIC_PROVIDER (see fi_info -l)" + (error == EMFILE ? ", or raise ulimit -n" : "");
   // libfabric's codes below FI_ERRNO_OFFSET are errno's, the others only it can name.
   if (error < FI_ERRNO_OFFSET) throw std::system_error(error, std::generic_category(), sentence);
   throw std::runtime_error(sentence + ": " + fi_strerror(error));
-}
-
-void check(int status, const fi_info& info, const char* what) {
-  const int error = status == -EIO && errno != 0 ? errno : -status;  // what providers call EIO was often said by a system call
-  if (status != 0)
-    fail(error, std::string("the libfabric provider ") + info.fabric_attr->prov_name + " cannot " + what +
-                    "; choose another by PTL_FABRIC_PROVIDER (see fi_info -l)" + (error == EMFILE ? ", or raise ulimit -n" : ""));
 }
 
 // Opens an object, which make(&object) makes.
@@ -175,7 +172,7 @@ void Endpoint::open_cq() {
   if (fid_cq* opened = nullptr; fi_cq_open(domain.get(), &attr, &opened, nullptr) == 0) {
     cq.reset(opened);
     if (fi_control(&cq->fid, FI_GETWAIT, &cq_fd) == 0) {
-      if (must_be_read()) cq_fd = sockets_behind(cq_fd);
+      if (is_net()) cq_fd = sockets_behind(cq_fd);
       return;
     }
     cq.reset();

@@ -44,8 +44,8 @@ struct Endpoint {
 
   // The provider carries everything to one peer in one stream of bytes, in the order in which it was asked to.
   bool by_streams() const { return name_of_provider().starts_with(kStreams) || is_net(); }
-  // fi_trywait does not work: the completion queue is read before anybody sleeps.
-  bool must_be_read() const { return is_net(); }
+  // Then fi_trywait does not work: the completion queue is read before anybody sleeps.
+  bool is_net() const { return name_of_provider() == kStreamsAlone; }
   // Ends the provider's connections with a peer from whose host nothing comes any more, and those that other processes of that host have
   // made: what has been sent before the network went silent would be written to memory that is its owner's again.
   void shut_streams(fi_addr_t peer) const;
@@ -63,7 +63,6 @@ struct Endpoint {
 
  private:
   std::string_view name_of_provider() const { return info->fabric_attr->prov_name; }
-  bool is_net() const { return name_of_provider() == kStreamsAlone; }
   void take_nearest_device(size_t local_rank);
   void open_cq();
   void open_ep(const std::string& region_name);

@@ -426,7 +426,7 @@ bool FabricTransport::idle() {
     if (probe() > 0) return false;
   if (held_back_ || connections_due_ || !disconnected_.empty() || !pool_of(Kind::receive).empty() || !refused_.empty()) return false;
   // The descriptor tells only of messages that come without a call of ours: the queue is read before anybody sleeps on it.
-  if (endpoint_.cq_fd < 0 || endpoint_.must_be_read()) return !unread_;
+  if (endpoint_.cq_fd < 0 || endpoint_.is_net()) return !unread_;
   fid* queue = &endpoint_.cq->fid;
   return fi_trywait(endpoint_.fabric.get(), &queue, 1) == FI_SUCCESS;
 }
