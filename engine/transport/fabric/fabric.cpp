@@ -245,7 +245,7 @@ void FabricTransport::receive_more() {
 
 int FabricTransport::poll(int budget) {
   int done = 0;
-  if (calling_ > 0 || connections_due_ || ++turn_ % kConnectionTurns == 0) {
+  if (unsettled_ > 0 || connections_due_ || ++turn_ % kConnectionTurns == 0) {
     connections_due_ = false;
     done += connections_.poll(*this);
   }

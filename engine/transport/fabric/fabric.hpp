@@ -178,7 +178,6 @@ class FabricTransport final : public Transport, public Bundling, private fabric:
   std::unordered_map<uint64_t, fabric::FabricLink*> by_process_;
   std::vector<fabric::FabricLink*> disconnected_;
   std::vector<fabric::FabricLink*> opening_;  // we probe these
-  size_t calling_ = 0;                        // links whose peer has not answered yet
   size_t unsettled_ = 0;                      // links that have never been ready
   uint32_t turn_ = 0;
   bool connections_due_ = false;

@@ -37,7 +37,6 @@ FabricLink* FabricTransport::make_link(ProcessId process) {
   link->slot = static_cast<uint32_t>(links_.size() - 1);
   if (endpoint_.by_streams()) link->window.limit();
   by_process_[key_of(process)] = link;
-  ++calling_;
   ++unsettled_;
   return link;
 }
@@ -77,8 +76,7 @@ FabricLink* FabricTransport::hello_received(FabricLink* link, const fabric::Hell
     disconnect(*link);
     return nullptr;
   }
-  assert(calling_ > 0 && link->frame == nullptr && link->in_flight == 0);
-  --calling_;
+  assert(link->frame == nullptr && link->in_flight == 0);
   link->state = LinkState::opening;
   if (link->spoke) begin(*link);
   link->uid = hello.uid;
@@ -116,8 +114,7 @@ void FabricTransport::begin(FabricLink& link) {
 void FabricTransport::disconnect(FabricLink& link) {
   if (link.state >= LinkState::ending) return;
   const bool spoke = link.state != LinkState::calling;
-  assert(unsettled_ >= calling_ && (spoke || calling_ > 0));
-  if (!spoke) --calling_;
+  assert(link.state == LinkState::ready || unsettled_ > 0);
   if (link.state != LinkState::ready) --unsettled_;
   link.state = LinkState::ending;
   held_back_ = false;  // by this link, perhaps; others try again
