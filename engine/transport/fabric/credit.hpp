@@ -5,8 +5,8 @@
 // So a receiver answers for that sum and one message from each, however fast they send and whatever sockets hold. A receiver grants as it
 // takes messages in, and waits for nothing but the provider; so there is no circle of waits.
 //
-// Thread: the holder of the baton. Costs: an addition and a comparison a message on either side, and 24 bytes back for each 256 KiB, with
-// the next message that goes there, or by themselves where none has gone for another 64 KiB: that wakes a sender that sleeps.
+// Thread: the holder of the baton. Costs: an addition and a comparison a message on either side, and 24 bytes back for each 320 KiB,
+// which wake a sender that sleeps.
 // Invariants: a throttle costs nothing, so it never waits for credit. A grant never overtakes a throttle: messages sent after the throttle
 // was read come out of credit granted before.
 #pragma once
@@ -68,16 +68,8 @@ class CreditPool {
   // Takes a message's cost; returns false when it cost more than was granted.
   [[nodiscard]] bool take(ReceiveCredit& of, uint64_t cost) {
     if (cost > of.outstanding()) return false;
-    assert(lent_ >= of.shared());
-    lent_ -= of.shared();
-    of.arrived_ += cost;
-    assert(of.arrived_ <= of.total_);
-    lent_ += of.shared();
+    change(of, of.arrived_ + cost, of.total_);
     return true;
-  }
-  // Tells whether a grant may go with another message: the sender has less than half of its window.
-  [[nodiscard]] bool may_go_along(const ReceiveCredit& to, uint64_t most) const {
-    return to.outstanding() < std::max(kOneMessage, window(to, most) / 2);
   }
   // Tells whether a grant is to go now: the sender may soon wait for it.
   [[nodiscard]] bool is_due(const ReceiveCredit& to, uint64_t most) const {
@@ -88,20 +80,21 @@ class CreditPool {
     return std::max(to.total_, to.arrived_ + window(to, most));
   }
   void tell(ReceiveCredit& to, uint64_t total) {
-    assert(total >= to.total_ && total - to.arrived_ <= kWindow && lent_ >= to.shared());
-    lent_ -= to.shared();
-    to.total_ = total;
-    lent_ += to.shared();
+    assert(total >= to.total_ && total - to.arrived_ <= kWindow);
+    change(to, to.arrived_, total);
   }
   // Forgets a sender that has ended.
-  void forget(ReceiveCredit& of) {
-    assert(lent_ >= of.shared() && of.arrived_ <= of.total_);
-    lent_ -= of.shared();
-    of.total_ = of.arrived_;
-  }
+  void forget(ReceiveCredit& of) { change(of, of.arrived_, of.arrived_); }
   [[nodiscard]] uint64_t lent() const { return lent_; }
 
  private:
+  void change(ReceiveCredit& of, uint64_t arrived, uint64_t total) {
+    assert(lent_ >= of.shared() && arrived <= total);
+    lent_ -= of.shared();
+    of.arrived_ = arrived;
+    of.total_ = total;
+    lent_ += of.shared();
+  }
   [[nodiscard]] uint64_t window(const ReceiveCredit& to, uint64_t most) const {
     assert(lent_ >= to.shared());
     const uint64_t others = lent_ - to.shared();

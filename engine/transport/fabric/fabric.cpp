@@ -90,50 +90,6 @@ ssize_t FabricTransport::send_probe(FabricLink& link, bool confirmed) {
   return status;
 }
 
-Sent FabricTransport::send(Link& to, const wire::Header& header, std::span<const iovec> payload) {
-  auto& link = static_cast<FabricLink&>(to);
-  const Sent sent = send_on_credit(link, header, payload);
-  if (header.kind == wire::Kind::throttle) link.throttle_waits = sent == Sent::again;
-  return sent;
-}
-
-Sent FabricTransport::send_on_credit(FabricLink& link, const wire::Header& header, std::span<const iovec> payload) {
-  if (link.state != LinkState::ready) return link.state == LinkState::failed ? Sent::failed : Sent::again;
-  const bool eager_rdma = header.payload_size == wire::kWhole;
-  assert(eager_rdma || header.payload_size <= limits_.eager);
-  const uint64_t cost = fabric::cost_of(header);
-  if (!link.credit.covers(cost) || (eager_rdma && !write_data(link, header, payload))) return Sent::again;
-  const Sent sent = put_message(link, header, eager_rdma ? std::span<const iovec>{} : payload);
-  if (sent != Sent::done) return sent;
-  link.credit.spend(cost);
-  link.slots_written += eager_rdma;
-  return Sent::done;
-}
-
-Sent FabricTransport::put_message(FabricLink& link, const wire::Header& header, std::span<const iovec> payload) {
-  const size_t size = fabric::encoded_size(header), both = fabric::kGrantSize + size;
-  // A grant does not make a message too long for fi_inject, and does not overtake a throttle.
-  const bool with_grant = link.has_more && both <= buffer_size(Kind::send) && (size > inject_size_ || both <= inject_size_) &&
-                          header.kind != wire::Kind::throttle && !link.throttle_waits;
-  uint64_t total = 0;
-  const Sent sent = put_out(link, with_grant ? both : size, [&](std::byte* out) {
-    if (with_grant) [[unlikely]] {
-      const fabric::Word word{prefix_to(link, fabric::kGrantMagic), {total = next_total(link)}};
-      std::memcpy(out, &word, fabric::kGrantSize);
-      out += fabric::kGrantSize;
-    }
-    fabric::encode(prefix_to(link, fabric::kMessageMagic), header, payload, out);
-  });
-  if (with_grant && sent == Sent::done) granted(link, total);
-  return sent;
-}
-
-// Sends a word to the transport at the other end.
-bool FabricTransport::put_word(FabricLink& link, const fabric::Word& word) {
-  const size_t size = fabric::word_size(word.prefix.magic);
-  return put_out(link, size, [&](std::byte* out) { std::memcpy(out, &word, size); }) == Sent::done;
-}
-
 // Sends `size` bytes that `write` produces: at once, or in the link's frame while the engine bundles messages.
 template <class Write>
 Sent FabricTransport::put_out(FabricLink& link, size_t size, Write&& write) {
@@ -154,6 +110,34 @@ Sent FabricTransport::put_out(FabricLink& link, size_t size, Write&& write) {
     return Sent::again;
   }
   return link.state == LinkState::ready ? Sent::done : Sent::again;  // after Sink::lost: failed
+}
+
+Sent FabricTransport::send(Link& to, const wire::Header& header, std::span<const iovec> payload) {
+  auto& link = static_cast<FabricLink&>(to);
+  const Sent sent = send_on_credit(link, header, payload);
+  if (header.kind == wire::Kind::throttle) link.throttle_waits = sent == Sent::again;
+  return sent;
+}
+
+Sent FabricTransport::send_on_credit(FabricLink& link, const wire::Header& header, std::span<const iovec> payload) {
+  if (link.state != LinkState::ready) return link.state == LinkState::failed ? Sent::failed : Sent::again;
+  const bool eager_rdma = header.payload_size == wire::kWhole;
+  assert(eager_rdma || header.payload_size <= limits_.eager);
+  const uint64_t cost = fabric::cost_of(header);
+  if (!link.credit.covers(cost) || (eager_rdma && !write_data(link, header, payload))) return Sent::again;
+  const Sent sent = put_out(link, fabric::encoded_size(header), [&](std::byte* out) {
+    fabric::encode(prefix_to(link, fabric::kMessageMagic), header, eager_rdma ? std::span<const iovec>{} : payload, out);
+  });
+  if (sent != Sent::done) return sent;
+  link.credit.spend(cost);
+  link.slots_written += eager_rdma;
+  return Sent::done;
+}
+
+// Sends a word to the transport at the other end.
+bool FabricTransport::put_word(FabricLink& link, const fabric::Word& word) {
+  const size_t size = fabric::word_size(word.prefix.magic);
+  return put_out(link, size, [&](std::byte* out) { std::memcpy(out, &word, size); }) == Sent::done;
 }
 
 // Returns false when the provider takes nothing now.
@@ -178,18 +162,12 @@ void FabricTransport::keep_frame(FabricLink& link) {
 
 void FabricTransport::drop_frame(FabricLink& link) { pool_of(Kind::send).push_back(std::exchange(link.frame, nullptr)); }
 
-// Notes that the other end has been granted so much.
-void FabricTransport::granted(FabricLink& link, uint64_t total) {
-  credit_pool_.tell(link.grant, total);
-  link.has_more = false;
-}
-
 // Grants the other end more credit, now or as soon as the provider takes the word.
 void FabricTransport::grant(FabricLink& link) {
-  const uint64_t total = next_total(link);
+  const uint64_t total = credit_pool_.next_total(link.grant, state.lends);
   const bool goes =
       link.state == LinkState::ready && !link.throttle_waits && put_word(link, {prefix_to(link, fabric::kGrantMagic), {total}});
-  if (goes) granted(link, total);
+  if (goes) credit_pool_.tell(link.grant, total);
   else if (!link.owed) owed_.push_back(&link);
   link.owed = !goes;
 }
@@ -392,9 +370,7 @@ void FabricTransport::hand_over(FabricLink& link, const wire::Header& header, co
   }
   sink_.arrived(link, header, payload);
   if (limits_.whole != 0 && !link.offered && fabric::could_be_eager_rdma(header)) offer(link);
-  if (link.owed || !credit_pool_.may_go_along(link.grant, state.lends)) return;
-  link.has_more = true;
-  if (credit_pool_.is_due(link.grant, state.lends)) grant(link);
+  if (!link.owed && credit_pool_.is_due(link.grant, state.lends)) grant(link);
 }
 
 // The provider has returned a send or a move.

@@ -114,15 +114,12 @@ class FabricTransport final : public Transport, public Bundling, private fabric:
   void taken(fabric::FabricLink& link, Operation& operation);
   ssize_t send_probe(fabric::FabricLink& link, bool confirmed);
   Sent send_on_credit(fabric::FabricLink& link, const wire::Header& header, std::span<const iovec> payload);
-  Sent put_message(fabric::FabricLink& link, const wire::Header& header, std::span<const iovec> payload);
   bool put_word(fabric::FabricLink& link, const fabric::Word& word);
   template <class Write>
   Sent put_out(fabric::FabricLink& link, size_t size, Write&& write);
   bool send_frame(fabric::FabricLink& link);
   void keep_frame(fabric::FabricLink& link);
   void drop_frame(fabric::FabricLink& link);
-  uint64_t next_total(const fabric::FabricLink& link) const { return credit_pool_.next_total(link.grant, state.lends); }
-  void granted(fabric::FabricLink& link, uint64_t total);
   void grant(fabric::FabricLink& link);
   int grant_owed();
   void hand_over(fabric::FabricLink& link, const wire::Header& header, const std::byte* payload);

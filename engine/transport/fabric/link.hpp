@@ -61,7 +61,6 @@ struct FabricLink : Link {
   bool framed = false;                   // the transport's list of links with a frame names it
   bool throttle_waits = false;           // the provider would not take a throttle: grants stay behind it
   bool owed = false;                     // a grant: on the transport's list
-  bool has_more = false;                 // a grant that may go with the next message there
   bool offered = false;                  // the peer knows of `here`
   bool has_rdma_slots = false;           // the peer has offered `rdma_slots`
   bool is_silent = false;                // ended because nothing came from its host any more

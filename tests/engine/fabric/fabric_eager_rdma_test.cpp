@@ -378,28 +378,6 @@ TEST(FabricBothByHand, AWayThatWasOpenedBeforeTheHelloWasReadIsOpen) {
   }
 }
 
-TEST_F(FabricEagerRdmaByHand, MoreCreditGoesWithAMessageThatGoesThereAnyway) {
-  const size_t before = by_hand_->listen();
-  constexpr size_t kMany = fabric::kWindow / 2 / wire::kKeptHeader + 1;
-  for (size_t i = 0; i < kMany; ++i) by_hand_->say_header(0, 0, 0);
-  while (sink_.arrivals.size() < kMany) receiver_->poll(16);
-  settle();
-  EXPECT_EQ(by_hand_->listen(), before) << "nobody waits for it yet";
-  const std::array<std::byte, 1000> data{};
-  const iovec piece{const_cast<std::byte*>(data.data()), data.size()};
-  wire::Header header{};
-  header.kind = wire::Kind::put;
-  header.rlength = header.payload_size = data.size();
-  ASSERT_EQ(receiver_->send(*link_, header, {&piece, 1}), Sent::done);
-  const std::span<const std::byte> heard = by_hand_->hear(before);
-  fabric::Message message;
-  ASSERT_EQ(fabric::decode_first(heard, message), fabric::kGrantSize);
-  EXPECT_EQ(message.prefix.magic, fabric::kGrantMagic);
-  EXPECT_GT(message.total, fabric::kWindow);
-  EXPECT_TRUE(fabric::decode(heard.subspan(fabric::kGrantSize), message));
-  EXPECT_EQ(message.header.rlength, data.size());
-}
-
 TEST(FabricWholeOfAnEngine, NothingIsWrittenAndPutsToThePeerEndWhereItsDataNeverCome) {
   test::Node node{ProcessId{}};
   auto transport = std::make_unique<FabricTransport>(node.engine, over_tcp());
