@@ -86,58 +86,50 @@ struct By {
   void* user = nullptr;
 };
 
+// An operation is issued when `counter` reaches `threshold`; without a counter at once.
+struct When {
+  ptl_handle_ct_t counter = PTL_CT_NONE;
+  ptl_size_t threshold = 0;
+  bool is_now() const { return counter == PTL_CT_NONE; }
+};
+
 // PTL_* codes, as of all that follows.
-inline int put(const By& by, const RemoteAddress& to, const void* from, ptl_size_t bytes) {
-  return PtlPut(by.memory, address(from), bytes, by.ack, to.process, to.index, to.bits, to.offset, by.user, 0);
+inline int put(const By& by, const RemoteAddress& to, const void* from, ptl_size_t bytes, const When& when = {}) {
+  if (when.is_now()) return PtlPut(by.memory, address(from), bytes, by.ack, to.process, to.index, to.bits, to.offset, by.user, 0);
+  return PtlTriggeredPut(by.memory, address(from), bytes, by.ack, to.process, to.index, to.bits, to.offset, by.user, 0, when.counter,
+                         when.threshold);
 }
-inline int get(const By& by, const RemoteAddress& from, void* to, ptl_size_t bytes) {
-  return PtlGet(by.memory, address(to), bytes, from.process, from.index, from.bits, from.offset, by.user);
+inline int get(const By& by, const RemoteAddress& from, void* to, ptl_size_t bytes, const When& when = {}) {
+  if (when.is_now()) return PtlGet(by.memory, address(to), bytes, from.process, from.index, from.bits, from.offset, by.user);
+  return PtlTriggeredGet(by.memory, address(to), bytes, from.process, from.index, from.bits, from.offset, by.user, when.counter,
+                         when.threshold);
 }
-inline int update(const By& by, const RemoteAddress& at, ptl_op_t op, ptl_datatype_t type, const void* operand, ptl_size_t bytes) {
-  return PtlAtomic(by.memory, address(operand), bytes, by.ack, at.process, at.index, at.bits, at.offset, by.user, 0, op, type);
+inline int update(const By& by, const RemoteAddress& at, ptl_op_t op, ptl_datatype_t type, const void* operand, ptl_size_t bytes,
+                  const When& when = {}) {
+  const ptl_size_t from = address(operand);
+  if (when.is_now()) return PtlAtomic(by.memory, from, bytes, by.ack, at.process, at.index, at.bits, at.offset, by.user, 0, op, type);
+  return PtlTriggeredAtomic(by.memory, from, bytes, by.ack, at.process, at.index, at.bits, at.offset, by.user, 0, op, type, when.counter,
+                            when.threshold);
 }
-// The operand of an atomic that fetches. `memory`: its descriptor; `expected`: of PTL_CSWAP and its like, else nothing.
+// The operand of an atomic that fetches. `memory`: its descriptor; `expected`: of PTL_CSWAP and its like, else nothing; read by the call.
 struct Operand {
   ptl_handle_md_t memory;
   const void* at;
   const void* expected = nullptr;
 };
 inline int fetch(const By& by, const RemoteAddress& at, ptl_op_t op, ptl_datatype_t type, const Operand& operand, void* old,
-                 ptl_size_t bytes) {
+                 ptl_size_t bytes, const When& when = {}) {
   const ptl_size_t to = address(old), from = address(operand.at);
-  return op == PTL_SWAP || operand.expected
-             ? PtlSwap(by.memory, to, operand.memory, from, bytes, at.process, at.index, at.bits, at.offset, by.user, 0, operand.expected,
-                       op, type)
-             : PtlFetchAtomic(by.memory, to, operand.memory, from, bytes, at.process, at.index, at.bits, at.offset, by.user, 0, op, type);
-}
-
-// The same, later: when `counter` reaches `threshold`.
-struct When {
-  ptl_handle_ct_t counter;
-  ptl_size_t threshold;
-};
-inline int put(const By& by, const RemoteAddress& to, const void* from, ptl_size_t bytes, const When& when) {
-  return PtlTriggeredPut(by.memory, address(from), bytes, by.ack, to.process, to.index, to.bits, to.offset, by.user, 0, when.counter,
-                         when.threshold);
-}
-inline int get(const By& by, const RemoteAddress& from, void* to, ptl_size_t bytes, const When& when) {
-  return PtlTriggeredGet(by.memory, address(to), bytes, from.process, from.index, from.bits, from.offset, by.user, when.counter,
-                         when.threshold);
-}
-inline int update(const By& by, const RemoteAddress& at, ptl_op_t op, ptl_datatype_t type, const void* operand, ptl_size_t bytes,
-                  const When& when) {
-  return PtlTriggeredAtomic(by.memory, address(operand), bytes, by.ack, at.process, at.index, at.bits, at.offset, by.user, 0, op, type,
-                            when.counter, when.threshold);
-}
-// The value that PTL_CSWAP and its like expect is read by the call.
-inline int fetch(const By& by, const RemoteAddress& at, ptl_op_t op, ptl_datatype_t type, const Operand& operand, void* old,
-                 ptl_size_t bytes, const When& when) {
-  const ptl_size_t to = address(old), from = address(operand.at);
-  return op == PTL_SWAP || operand.expected
-             ? PtlTriggeredSwap(by.memory, to, operand.memory, from, bytes, at.process, at.index, at.bits, at.offset, by.user, 0,
-                                operand.expected, op, type, when.counter, when.threshold)
-             : PtlTriggeredFetchAtomic(by.memory, to, operand.memory, from, bytes, at.process, at.index, at.bits, at.offset, by.user, 0, op,
-                                       type, when.counter, when.threshold);
+  const bool swaps = op == PTL_SWAP || operand.expected;
+  if (when.is_now())
+    return swaps
+               ? PtlSwap(by.memory, to, operand.memory, from, bytes, at.process, at.index, at.bits, at.offset, by.user, 0, operand.expected,
+                         op, type)
+               : PtlFetchAtomic(by.memory, to, operand.memory, from, bytes, at.process, at.index, at.bits, at.offset, by.user, 0, op, type);
+  return swaps ? PtlTriggeredSwap(by.memory, to, operand.memory, from, bytes, at.process, at.index, at.bits, at.offset, by.user, 0,
+                                  operand.expected, op, type, when.counter, when.threshold)
+               : PtlTriggeredFetchAtomic(by.memory, to, operand.memory, from, bytes, at.process, at.index, at.bits, at.offset, by.user, 0,
+                                         op, type, when.counter, when.threshold);
 }
 
 // Calls message(offset, length) for parts of at most `most` bytes until one fails; no bytes are a message, too.
@@ -270,13 +262,11 @@ class SignalledPuts {
   // word = word op value at `at`, or PTL_SWAP: word = value. Once all puts so far are acknowledged; not before the last one is complete.
   int signal(const RemoteAddress& at, ptl_op_t op, uint64_t value) {
     value_ = value;
-    const By by = signals_.own();
-    const ptl_size_t from = address(&value_), old = address(&old_);
     return signals_.one([&] {
-      return op == PTL_SWAP ? PtlTriggeredSwap(by.memory, old, by.memory, from, sizeof value, at.process, at.index, at.bits, at.offset,
-                                               nullptr, 0, nullptr, op, PTL_UINT64_T, puts.counter(), puts.issued())
-                            : PtlTriggeredAtomic(by.memory, from, sizeof value, by.ack, at.process, at.index, at.bits, at.offset, nullptr,
-                                                 0, op, PTL_UINT64_T, puts.counter(), puts.issued());
+      const By by = signals_.own();
+      const When all_arrived{puts.counter(), puts.issued()};
+      return op == PTL_SWAP ? fetch(by, at, op, PTL_UINT64_T, {by.memory, &value_}, &old_, sizeof value, all_arrived)
+                            : update(by, at, op, PTL_UINT64_T, &value_, sizeof value, all_arrived);
     });
   }
   // Every signal is given, or never will be.
