@@ -133,15 +133,7 @@ void Channel::put_nbi(int pe, Place to, const void* source, size_t size) {
   note_put(size);
 }
 
-void Channel::begin_get(int pe, Place from, void* dest, size_t size) {
-  check(answers_.get(answers_.own(), at(pe, from), dest, size, interface.limits.max_msg_size), "PtlGet");
-}
-
-void Channel::get(int pe, Place from, void* dest, size_t size) {
-  const auto lock = exclusive();
-  begin_get(pe, from, dest, size);
-  finish(answers_, "gets");
-}
+void Channel::get(int pe, Place from, void* dest, size_t size) { get_blocks(pe, from, 0, dest, 0, size, 1); }
 
 void Channel::put_blocks(int pe, Place to, size_t to_step, const void* source, size_t source_step, size_t size, size_t blocks) {
   const client::Bundle together(interface.ni);
@@ -153,7 +145,9 @@ void Channel::get_blocks(int pe, Place from, size_t from_step, void* dest, size_
   const auto lock = exclusive();
   std::optional<client::Bundle> together(interface.ni);
   for (size_t i = 0; i < blocks; ++i)
-    begin_get(pe, {from.segment, from.offset + i * from_step}, static_cast<std::byte*>(dest) + i * dest_step, size);
+    check(answers_.get(answers_.own(), at(pe, from) + i * from_step, static_cast<std::byte*>(dest) + i * dest_step, size,
+                       interface.limits.max_msg_size),
+          "PtlGet");
   together.reset();
   finish(answers_, "gets");
 }

@@ -67,7 +67,6 @@ class Channel {
   static constexpr size_t kPayloads = 8;
 
   void wait_until_sent(const char* what, int pe);
-  void begin_get(int pe, Place from, void* dest, size_t size);
   Payload& next_payload();
   std::unique_lock<std::mutex> exclusive();
   void note_put(size_t size);
