@@ -33,21 +33,18 @@ void Net::open(char* block, size_t bytes, int me, int processes) {
   open(replies_);
   check(kept_.open(ni_, 0), "PtlMDBind");
   check(copied_.bind_all(ni_, PTL_MD_VOLATILE), "PtlMDBind");
-  bases_.assign(static_cast<size_t>(processes), nullptr);
-  watches_.assign(static_cast<size_t>(processes), {});
-  deaths_.resize(static_cast<size_t>(processes));
-  dead_.assign(static_cast<size_t>(processes), 0);
+  processes_ = std::make_unique<Process[]>(static_cast<size_t>(processes));
   for (int pe = 0; pe < processes; ++pe) {
-    char* base = static_cast<char*>(shmem_ptr(block, pe));
-    if (base && PtlxNodeWatch(ni_, process(pe), &watches_[static_cast<size_t>(pe)]) == PTL_OK) bases_[static_cast<size_t>(pe)] = base;
-    any_far_ |= !bases_[static_cast<size_t>(pe)];
+    char* const base = static_cast<char*>(shmem_ptr(block, pe));
+    if (base && PtlxNodeWatch(ni_, process(pe), &at(pe).watch) == PTL_OK) at(pe).base = base;
+    any_far_ |= !at(pe).base;
   }
-  if (!bases_[static_cast<size_t>(me)]) end_job("this process cannot reach its own memory");
+  if (!at(me).base) end_job("this process cannot reach its own memory");
 }
 
 void Net::close() {
   entry_.close();
-  deaths_.clear();
+  processes_.reset();
   copied_.close();
   for (Operations* operations : {&replies_, &kept_}) operations->close();
   PtlNIFini(ni_);
@@ -55,16 +52,14 @@ void Net::close() {
 }
 
 bool Net::dead(int pe) {
-  const size_t p = static_cast<size_t>(pe);
-  if (dead_[p]) return true;
-  if (pe == me_) return false;
-  if (!deaths_[p].is_open()) {
+  Process& one = at(pe);
+  if (one.is_dead || pe == me_) return one.is_dead;
+  if (!one.deaths.is_open()) {
     if (waiting_) return false;
-    check(deaths_[p].open(ni_), "watching a process");
-    check(deaths_[p].watch(process(pe)), "watching a process");
+    check(one.deaths.open(ni_), "watching a process");
+    check(one.deaths.watch(process(pe)), "watching a process");
   }
-  dead_[p] = deaths_[p].any();
-  return dead_[p];
+  return one.is_dead = one.deaths.any();
 }
 
 // A failure would end all later waits at once: so what follows is counted afresh after one.
@@ -100,8 +95,7 @@ void Net::put_small(int pe, size_t offset, const void* from, size_t bytes) {
 }
 
 void Net::ring(int pe) {
-  if (pe != me_ && bases_[static_cast<size_t>(pe)])
-    client::ring(watches_[static_cast<size_t>(pe)], kWatchBit);  // a message wakes by itself
+  if (pe != me_ && at(pe).base) client::ring(at(pe).watch, kWatchBit);  // a message wakes by itself
 }
 
 // ---- bytes
@@ -153,16 +147,15 @@ void Net::put_counted(int pe, ptl_match_bits_t bits, size_t from, size_t bytes, 
 
 void Net::put_when(ptl_handle_ct_t count, uint64_t threshold, int pe, ptl_match_bits_t bits, size_t from, size_t bytes) {
   const auto put = [&](size_t done, size_t part) {
-    return PtlTriggeredPut(kept_.own().memory, address(block_ + from) + done, part, PTL_NO_ACK_REQ, process(pe), stream_index_, bits, done,
-                           nullptr, 0, count, threshold);
+    const client::RemoteAddress to{process(pe), stream_index_, bits, done};
+    return client::put({kept_.own().memory, PTL_NO_ACK_REQ}, to, block_ + from + done, part, {count, threshold});
   };
   check(client::in_messages(bytes, counted_part_of(bytes), put), "PtlTriggeredPut");
 }
 
 void Net::add_when(ptl_handle_ct_t count, uint64_t threshold, int pe, size_t offset) {
-  check(PtlTriggeredAtomic(kept_.own().memory, address(&one_), 8, PTL_NO_ACK_REQ, process(pe), index_, 0, offset, nullptr, 0, PTL_SUM,
-                           PTL_UINT64_T, count, threshold),
-        "PtlTriggeredAtomic");
+  const client::By by{kept_.own().memory, PTL_NO_ACK_REQ};
+  check(client::update(by, at(pe, offset), PTL_SUM, PTL_UINT64_T, &one_, sizeof one_, {count, threshold}), "PtlTriggeredAtomic");
 }
 
 void Net::wait(int (*done)(void*), void* arg) {

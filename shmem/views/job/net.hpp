@@ -9,9 +9,8 @@
 #include <algorithm>
 #include <atomic>
 #include <cstdint>
-#include <deque>
+#include <memory>
 #include <utility>
-#include <vector>
 
 #include "engine/client/deaths.hpp"
 #include "engine/client/remote_memory.hpp"
@@ -29,12 +28,12 @@ class Net {
   void close();
 
   // The address of `offset` of that process here; nullptr when it is not on this node.
-  char* near(int pe, size_t offset) const { return bases_[static_cast<size_t>(pe)] ? bases_[static_cast<size_t>(pe)] + offset : nullptr; }
+  char* near(int pe, size_t offset) const { return at(pe).base ? at(pe).base + offset : nullptr; }
   // Inside of wait() only those are found that were asked for outside before: a callback must not call what steps the
   // engine.
   bool dead(int pe);
   bool waiting() const { return waiting_; }
-  void declare_dead(int pe) { dead_[static_cast<size_t>(pe)] = 1; }
+  void declare_dead(int pe) { at(pe).is_dead = true; }
   bool failed() const { return failed_; }
   void clear() { failed_ = false; }
 
@@ -122,6 +121,14 @@ class Net {
   bool any_far() const { return any_far_; }
 
  private:
+  struct Process {
+    char* base = nullptr;  // of its block here, if it is on this node
+    ptlx_watch_t watch{};
+    client::Deaths deaths;  // once asked for
+    bool is_dead = false;
+  };
+  Process& at(int pe) { return processes_[static_cast<size_t>(pe)]; }
+  const Process& at(int pe) const { return processes_[static_cast<size_t>(pe)]; }
   client::RemoteAddress at(int pe, size_t offset) const { return {client::process(static_cast<ptl_rank_t>(pe)), index_, 0, offset}; }
   client::By unanswered() const { return {copied_, PTL_NO_ACK_REQ}; }
   static uint64_t parts(size_t bytes, size_t most) { return bytes == 0 ? 1 : (bytes - 1) / most + 1; }
@@ -146,10 +153,7 @@ class Net {
   alignas(8) uint64_t result_ = 0;
   char* block_ = nullptr;
   uint64_t one_ = 1;  // what add_when adds
-  std::vector<char*> bases_;
-  std::vector<ptlx_watch_t> watches_;
-  std::deque<client::Deaths> deaths_;  // of each process, once asked for
-  std::vector<uint8_t> dead_;
+  std::unique_ptr<Process[]> processes_;
   bool waiting_ = false, failed_ = false, any_far_ = false;
   int me_ = 0;
 };
