@@ -141,7 +141,6 @@ class FabricTransport final : public Transport, public Bundling, private fabric:
   Moved move(fabric::FabricLink& link, const wire::Region& remote, void* local, size_t size, void* context, bool out);
   ssize_t start(Operation& operation, const fabric::FabricLink& link, const iovec& piece, const wire::Region& remote, bool out,
                 uint64_t flags);
-  bool is_last_word(const fabric::Move& move, size_t size) const;
   ssize_t ask_for_piece(fabric::FabricLink& link);
   ssize_t ask_for_more(fabric::FabricLink& link);
   void returned(Operation& operation, bool ok);

@@ -57,12 +57,6 @@ Moved FabricTransport::move(FabricLink& link, const wire::Region& remote, void* 
   return status == -FI_EAGAIN ? Moved::again : Moved::failed;
 }
 
-// Tells whether the next piece, of so many bytes, is the last of a push in a stream, which no message overtakes. The pieces before it
-// complete when they have arrived, so that the stream does not fill.
-bool FabricTransport::is_last_word(const fabric::Move& move, size_t size) const {
-  return move.out && move.left == size && endpoint_.by_streams();
-}
-
 // Asks for pieces until the window is full. Not 0: the provider would not take the next piece.
 ssize_t FabricTransport::ask_for_more(FabricLink& link) {
   ssize_t status = 0;
@@ -77,9 +71,11 @@ ssize_t FabricTransport::ask_for_piece(FabricLink& link) {
   const size_t size = std::min(move.left, link.window.piece());
   assert(size > 0 && move.link == &link);
   operation->descriptor = move.registration != nullptr ? move.registration->descriptor : nullptr;
-  // A push counts as moved when it lies in the peer's memory, since the message that tells so may take another way. In a stream it cannot,
-  // and the peer's word would wait behind all data that go the other way, and wake this process once more.
-  const uint64_t flags = move.out && !is_last_word(move, size) ? FI_DELIVERY_COMPLETE : 0;
+  // A push counts as moved when it lies in the peer's memory, since the message that tells so may take another way. In a stream none
+  // overtakes the last piece, and the peer's word would wait behind all data that go the other way, and wake this process once more. The
+  // pieces before it complete when they have arrived, so that the stream does not fill.
+  const bool is_last_word = move.out && move.left == size && endpoint_.by_streams();
+  const uint64_t flags = move.out && !is_last_word ? FI_DELIVERY_COMPLETE : 0;
   const ssize_t status = start(*operation, link, {move.local, size}, move.remote, move.out, flags);
   if (status != 0) {
     pool_of(Kind::move).push_back(operation);
@@ -89,7 +85,7 @@ ssize_t FabricTransport::ask_for_piece(FabricLink& link) {
   operation->link = &link;
   operation->move = &move;
   operation->bytes = size;
-  operation->begun_ns = is_last_word(move, size) ? 0 : now_ns();
+  operation->begun_ns = is_last_word ? 0 : now_ns();
   if (link.asked == 0) note_move(link);
   link.asked += size;
   ++move.pieces;
