@@ -293,19 +293,19 @@ void FabricTransport::received(Operation& operation) {
   std::memcpy(&prefix, operation.buffer, std::min(operation.bytes, sizeof prefix));
   FabricLink* const link = operation.bytes < sizeof prefix ? nullptr : sender_of(prefix);
   const uint16_t ahead = link != nullptr ? prefix.number - link->received : 0;
-  if (ahead != 0 && ahead < receives_ && link->state < LinkState::failed) {
-    link->early[prefix.number] = &operation;
+  if (link == nullptr || ahead >= receives_ || link->state == LinkState::failed) {
+    // One that is farther ahead than there are buffers says that the next one was dropped: it would be waited for for ever. A number of
+    // the other half was there already.
+    if (ahead >= receives_ && ahead <= UINT16_MAX / 2 && link->state < LinkState::ending) {
+      connections_.explain(link->process, "a message of it was dropped", EPROTO);
+      disconnect(*link);
+    }
+    if (link == nullptr || ahead != 0) ++malformed_;
+    pool_of(Kind::receive).push_back(&operation);
     return;
   }
-  // One that is farther ahead than there are buffers says that the next one was dropped: it would be waited for for ever. A number of
-  // the other half was there already.
-  if (ahead >= receives_ && ahead <= UINT16_MAX / 2 && link->state < LinkState::ending) {
-    connections_.explain(link->process, "a message of it was dropped", EPROTO);
-    disconnect(*link);
-  }
-  if (link == nullptr || ahead != 0) ++malformed_;
-  if (link == nullptr || ahead != 0 || link->state == LinkState::failed) {
-    pool_of(Kind::receive).push_back(&operation);
+  if (ahead != 0) {
+    link->early[prefix.number] = &operation;
     return;
   }
   take_in(*link, operation);
