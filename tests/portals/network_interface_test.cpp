@@ -3,6 +3,7 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
+#include <atomic>
 #include <set>
 #include <vector>
 
@@ -33,7 +34,7 @@ TEST_F(Interfaces, OpeningTheSameKindAgainGivesTheSameHandleAndIsCounted) {
 
 TEST_F(Interfaces, PollersAreLookedAtFromTheCallThatAddsThemToTheLastFini) {
   static const uint32_t pending = 1;
-  static int looks;
+  static std::atomic<int> looks;  // the engine's thread may look, too
   static const auto look = [](void*) { return ++looks, 0; };
   static const ptlx_poller_t pollers[PTLX_MOST_POLLERS + 1] = {{look, nullptr, &pending, 0},
                                                                {look, nullptr, &pending, 0},
@@ -46,12 +47,13 @@ TEST_F(Interfaces, PollersAreLookedAtFromTheCallThatAddsThemToTheLastFini) {
   for (int i = 0; i < PTLX_MOST_POLLERS; ++i) EXPECT_EQ(PtlxPollerAdd(&pollers[i]), PTL_OK);
   EXPECT_EQ(PtlxPollerAdd(&pollers[PTLX_MOST_POLLERS]), PTL_NO_SPACE);
   PtlxProgress();
-  EXPECT_EQ(looks, PTLX_MOST_POLLERS);
+  EXPECT_GE(looks, PTLX_MOST_POLLERS);
   PtlFini();
+  const int before = looks;
   ASSERT_EQ(PtlInit(), PTL_OK);
   open(kMatching);
   PtlxProgress();
-  EXPECT_EQ(looks, PTLX_MOST_POLLERS);
+  EXPECT_EQ(looks, before);
 }
 
 TEST_F(Interfaces, AllFourShareNidAndPidAndNothingElse) {

@@ -36,6 +36,7 @@ int main(int argc, char** argv) {
     if (!shmem_malloc(64)) return 5;
     return shmem_finalize(), 0;
   }
+  if (is("memory-start")) shmem_int_sum_reduce(SHMEM_TEAM_WORLD, numbers, numbers + 4, 3);  // makes the links, whose memory is not refused
   portunus::allocation_probe::refuse = argc == 2 && strncmp(argv[1], "memory-", 7) == 0;
   if (is("memory-malloc")) shmem_malloc(100);
   if (is("memory-split")) {

@@ -363,6 +363,8 @@ TEST_P(FabricOf, AShortPushInAStreamEndsWithoutAWordOfThePeer) {
 
 // The provider that reads may drop such data and tell nobody.
 TEST_P(FabricOf, AReadOfWhatIsNotThereAnyMoreIsAnErrorOnBothSides) {
+  if (FI_MAJOR_VERSION >= 2 && std::string(GetParam()) == "shm")
+    GTEST_SKIP() << "shm of libfabric 2 reads the memory of its own process itself, and is ended by a signal";
   Recorder sinks[2];
   FabricOptions impatient = options(GetParam());
   impatient.timeout_s = 1;
