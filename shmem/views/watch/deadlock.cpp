@@ -2,6 +2,7 @@
 #include "shmem/views/watch/deadlock.hpp"
 
 #include <algorithm>
+#include <utility>
 
 #include "shmem/views/watch/blocked.hpp"
 #include "shmem/views/watch/clock.hpp"
@@ -56,8 +57,8 @@ std::vector<std::pair<int, uint64_t>> DeadlockProbe::follow() const {
 bool DeadlockProbe::finds_circle(View& view) {
   interval_ = std::min(2 * interval_, kLongest);
   view_blocks(view);
-  found_ = follow();
-  const bool same = !found_.empty() && follow() == found_;
+  const std::vector<std::pair<int, uint64_t>> before = std::exchange(found_, follow());
+  const bool same = !found_.empty() && found_ == before && follow() == found_;
   next_ = now() + interval_;
   if (!same) return false;
   for (const auto& [process, said] : found_)

@@ -1,5 +1,5 @@
-// deadlock.hpp: a blocked process says whom it waits for; after a while it follows that chain (blocked.hpp). A circle, seen twice alike
-// with nobody in it told meanwhile, is a deadlock, and the highest process in it is told.
+// deadlock.hpp: a blocked process says whom it waits for; after a while it follows that chain (blocked.hpp). A circle, seen alike at
+// two probes in turn with nobody in it told meanwhile, is a deadlock, and the highest process in it is told.
 //
 // Thread: the one that calls. Cost: nothing for waits below 10 ms; then four words from each process of the chain,
 // at intervals that double up to a second.
