@@ -271,6 +271,24 @@ void PtlxNodeRing(const ptlx_watch_t* watch) {
   else if (wake_watchers(*static_cast<SegmentHeader*>(watch->bell))) ++api::runtime().engine().stats().rings;
 }
 
+int PtlxStepperRun(const ptlx_stepper_t* stepper, void* item) try {
+  if (!api::initialized()) return PTL_NO_INIT;
+  if (!stepper) return api::refuse(__func__, {"stepper", api::kIsNull});
+  if (!stepper->step || !stepper->ready || !stepper->pending)
+    return api::refuse(__func__, {!stepper->step ? "step" : stepper->ready ? "pending" : "ready", api::kIsNull});
+  return api::progress().locked([&](Engine& engine) UNDER_BATON -> int {
+    if (!engine.use_stepper(*stepper)) return PTL_NO_SPACE;
+    engine.run_stepper(item);
+    return PTL_OK;
+  });
+}
+PTL_BARRIER
+
+// Called in a step.
+void PtlxNodeCall(const ptlx_watch_t* watch, int urgent) BATON_NOT_FOLLOWED {
+  if (NodeTransport* node = api::runtime().node(); node && watch->bell) node->call(*static_cast<SegmentHeader*>(watch->bell), urgent != 0);
+}
+
 int PtlxProgress(void) try {
   if (!api::initialized() || !api::runtime().running()) return 0;
   const int work = api::progress().poll();

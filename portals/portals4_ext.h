@@ -2,7 +2,7 @@
  *
  * Everything here is optional for a program written to the specification. It exists for three users: the layers on
  * top (MPI, OpenSHMEM), which need a job and node memory; compiled GOAL schedules, which need engine extensions
- * E1-E10; and tools, which look at a running engine. Each extension names its plain Portals fallback.
+ * E1-E11; and tools, which look at a running engine. Each extension names its plain Portals fallback.
  *
  * All functions return PTL_* codes unless noted and may be called from any thread. Valid C99 and C++.
  */
@@ -194,6 +194,24 @@ int PtlxEQTake(ptl_handle_eq_t eq_handle, ptl_time_t timeout, ptl_event_t *event
 /* *holds is not 0 while an event waits in the queue to be taken. Takes none, makes no progress and never gives the processor away: for the
  * conditions of PtlxWait, of a thread that tells another one to take events. A few nanoseconds. Fallback: a thread that takes them. */
 int PtlxEQHolds(ptl_handle_eq_t eq_handle, int *holds);
+
+/* E11: work of a layer above that the engine does, so that it goes on as messages do. While *pending is not 0, each step of the engine, by
+ * whatever thread, calls step(arg, NULL). It answers 0: nothing was done; 1: something; 2: something that a thread of this process may
+ * wait for. ready(arg) is asked before a thread that steps goes to sleep; not 0: a step would do something. Both run under the lock of the
+ * engine: they must return soon, and call nothing of this library but PtlxCTPeek and PtlxNodeCall. The structure stays as it is until the
+ * last PtlFini. Fallback: a poller, which a thread that waits looks at, but not the engine's own. */
+typedef struct {
+    int (*step)(void *arg, void *item);
+    int (*ready)(void *arg);
+    void *arg;
+    const uint32_t *pending;
+} ptlx_stepper_t;
+/* Calls step(arg, item) at once, under the lock, whatever *pending is. PTL_OK; PTL_NO_SPACE: the process has another stepper, which is the
+ * first one that ran; PTL_ARG_INVALID; PTL_NO_INIT. */
+int PtlxStepperRun(const ptlx_stepper_t *stepper, void *item);
+/* From within `step`, after a store to memory that steps of that process look at: wakes who sleeps there, as a message would; `urgent`: as one
+ * on which others wait, also where the application has merely left the library. Costs two loads while nobody sleeps. */
+void PtlxNodeCall(const ptlx_watch_t *watch, int urgent);
 
 /* ---- 4. Engine extensions                               ------------------------------------------------------- */
 

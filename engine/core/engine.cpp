@@ -44,6 +44,8 @@ int Engine::step(uint64_t now_ns) try {
   int work = 0;
   if (commands_.maybe_filled()) work += run_commands();
   work += peers_.poll(work);
+  if (stepper_pending()) [[unlikely]]
+    work += run_stepper(nullptr);
   if (maybe_busy) work += go_on(now_ns);
   if (now_ns >= look_due_ns_) {
     look_due_ns_ = now_ns + look_interval_ns_;
@@ -196,7 +198,7 @@ int64_t Engine::max_idle_ns() {
   return due < 0 ? look : std::min(look, due);
 }
 
-bool Engine::idle() { return all_taken_up() && peers_.idle(); }
+bool Engine::idle() { return all_taken_up() && peers_.idle() && !(stepper_pending() && stepper_->ready(stepper_->arg)); }
 
 // True: no work lies here that a step would take up. Arrivals are another question.
 bool Engine::all_taken_up() {

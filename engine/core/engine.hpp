@@ -41,6 +41,17 @@ class Engine final : public Sink, private Core {
   }
   CommandQueue& commands() { return commands_; }  // [any] push
 
+  // E11: what a layer above does in each step, one of it at a time. False: another one is there.
+  bool use_stepper(const ptlx_stepper_t& stepper) UNDER_BATON {
+    if (stepper_ == nullptr) stepper_ = &stepper;
+    return stepper_ == &stepper;
+  }
+  int run_stepper(void* item) UNDER_BATON {
+    const int done = stepper_->step(stepper_->arg, item);
+    posted = posted || done > 1;
+    return done;
+  }
+
   // ---- for who sleeps ----
   using Core::posted;  // set by whatever an application thread may wait for; who steps clears it
   bool has_delays() const UNDER_BATON { return local_.has_delays(); }
@@ -108,6 +119,9 @@ class Engine final : public Sink, private Core {
   int run_ready() UNDER_BATON;
   void run_first_ready() UNDER_BATON;
   bool all_taken_up() UNDER_BATON;
+  bool stepper_pending() const {
+    return stepper_ != nullptr && std::atomic_ref<const uint32_t>(*stepper_->pending).load(std::memory_order_relaxed) != 0;
+  }
   bool anything_begun() const UNDER_BATON;
   bool goes_on_unrung() const UNDER_BATON;
   bool waiting() const;
@@ -116,6 +130,7 @@ class Engine final : public Sink, private Core {
 
   Stats own_stats_;
   CommandQueue commands_;
+  const ptlx_stepper_t* stepper_ = nullptr;
   uint64_t look_interval_ns_ = 250'000'000;
   uint64_t look_due_ns_ = 0;  // when to look for dead peers again
   // Each may call those above it.

@@ -516,6 +516,10 @@ TEST_F(Arguments, OfExtensions) {
   const uint32_t pending = 0;
   ptl_match_bits_t bits;
   const ptlx_long_wait_t without_texts{};
+  const auto does = [](void*, void*) { return 0; };
+  const auto is_ready = [](void*) { return 0; };
+  const ptlx_stepper_t without_step{nullptr, is_ready, nullptr, &pending}, without_ready{does, nullptr, nullptr, &pending},
+      without_word{does, is_ready, nullptr, nullptr};
   const ptlx_poller_t without_look{nullptr, nullptr, &pending, 0}, without_pending{[](void*) { return 0; }, nullptr, nullptr, 0};
   check({
       {"PtlxTriggeredLocal", "ni_handle",
@@ -554,6 +558,10 @@ TEST_F(Arguments, OfExtensions) {
       {"PtlxPollerAdd", "poller", [&] { return PtlxPollerAdd(nullptr); }},
       {"PtlxPollerAdd", "look", [&] { return PtlxPollerAdd(&without_look); }},
       {"PtlxPollerAdd", "pending", [&] { return PtlxPollerAdd(&without_pending); }},
+      {"PtlxStepperRun", "stepper", [&] { return PtlxStepperRun(nullptr, nullptr); }},
+      {"PtlxStepperRun", "step", [&] { return PtlxStepperRun(&without_step, nullptr); }},
+      {"PtlxStepperRun", "ready", [&] { return PtlxStepperRun(&without_ready, nullptr); }},
+      {"PtlxStepperRun", "pending", [&] { return PtlxStepperRun(&without_word, nullptr); }},
   });
   EXPECT_EQ(base, nullptr);
 }

@@ -299,6 +299,35 @@ TEST_F(Extensions, WhatAnEntryMatchesIsToldOrRemembered) {
   EXPECT_EQ(PtlxMEGet(me, &bits, &ignored), PTL_ARG_INVALID);
 }
 
+// A stepper, which stays until the end of the process.
+struct Stepped {
+  uint32_t pending = 0;
+  std::atomic<int> steps{0}, last{0};
+  ptlx_stepper_t stepper{[](void* self, void* item) {
+                           auto& mine = *static_cast<Stepped*>(self);
+                           ++mine.steps;
+                           if (item != nullptr) mine.last = *static_cast<int*>(item);
+                           return 0;
+                         },
+                         [](void*) { return 0; }, this, &pending};
+};
+
+TEST_F(Extensions, AStepperRunsInTheStepsOfTheEngineWhileItIsPending) {
+  static Stepped one, another;
+  int item = 7;
+  ASSERT_EQ(PtlxStepperRun(&one.stepper, &item), PTL_OK);
+  EXPECT_EQ(one.last, 7);
+  EXPECT_EQ(PtlxStepperRun(&another.stepper, &item), PTL_NO_SPACE);
+  EXPECT_EQ(another.steps, 0);
+  const int idle = one.steps;
+  PtlxProgress();
+  EXPECT_EQ(one.steps, idle);
+  std::atomic_ref<uint32_t>(one.pending).store(1);
+  const auto stepped = [](void* at) -> int { return static_cast<Stepped*>(at)->steps > 3; };
+  EXPECT_EQ(PtlxWait(stepped, &one, 0, PTL_TIME_FOREVER), PTL_OK);
+  std::atomic_ref<uint32_t>(one.pending).store(0);
+}
+
 TEST_F(Extensions, WhoWaitsLooksAtPollersThatArePending) {
   Polled& one = polled();
   ASSERT_EQ(PtlxPollerAdd(&one.poller), PTL_OK);

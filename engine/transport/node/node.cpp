@@ -238,6 +238,13 @@ void fill_data(std::byte* to, std::span<const iovec> payload) {
 
 }  // namespace
 
+void NodeTransport::call(SegmentHeader& peer, bool urgent) {
+  const bool rung = peer.door.ring(
+      registered_, [&] { return urgent && peer.attention.is_away(kAwayForSmall); },
+      [&](Sleeper who, bool by_socket) { wake_process(peer.door.word().address(), who, by_socket, peer.process, peer.uid); });
+  if (rung) ++stats_.rings;
+}
+
 bool NodeTransport::ring(NodeLink& link, Urgency urgency) {
   link.said_full = false;
   SegmentHeader& peer = link.segment->header();

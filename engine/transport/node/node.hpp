@@ -56,6 +56,8 @@ class NodeTransport final : public Transport, public InPlace, public StagingArea
   int poll(int budget) override;
   bool idle() override;
   void housekeeping(bool waiting) override;
+  // As for a message: a step of that process is to find what this one has stored in memory that both map.
+  void call(SegmentHeader& peer, bool urgent);
   bool needs_housekeeping() override;
 
   Segment& segment() { return *segment_; }
