@@ -13,17 +13,20 @@
 
 #include "engine/goal/goal.h"
 #include "engine/goal/instance.hpp"
+#include "engine/goal/node/node_program.hpp"
 
 struct goal_run {
   goal_schedule* schedule = nullptr;
 };
 
-// Invariants: `instance` exists exactly after a successful GOAL_Compile; a request exists exactly while it runs.
+// Invariants: `instance` exists exactly after a successful GOAL_Compile; a request exists exactly while it runs. With `on_node` the program
+// of the instance is not loaded.
 struct goal_schedule {
   portunus::goal::Builder builder;  // until `compiled` is there
   std::vector<portunus::goal::Argument> arguments;
   std::shared_ptr<const portunus::goal::Compiled> compiled;
   std::optional<portunus::goal::Instance> instance;
+  std::unique_ptr<portunus::goal::node::NodeProgram> on_node;  // runs in place of the instance's program
   goal_run run;
   std::optional<uint16_t> context;                                                         // given by the program, or when it was compiled
   uint8_t epoch = 0;                                                                       // of the first execution
@@ -35,6 +38,12 @@ struct goal_schedule {
   bool scratch_divided = false;                                                            // collectives have taken parts of the scratchpad
   bool unbuffered = false;                                                                 // the program promises that no send needs to be
   std::vector<std::pair<portunus::goal::VertexId, portunus::goal::VertexId>> collectives;  // first step, and end, ascending
+
+  // f(what runs), which has start, wait, test, cancel, running and has_ended of LoadedProgram.
+  template <class F>
+  auto with_program(F&& f) const {
+    return on_node ? f(*on_node) : f(instance->program());
+  }
 };
 
 // Ends the body of a call, which begins with `try`: no exception of ours leaves it.

@@ -15,6 +15,7 @@
 
 #include "engine/goal/calls.hpp"
 #include "engine/goal/collectives/choice.hpp"
+#include "engine/goal/goal_call.h"
 #include "engine/goal/library.hpp"
 #include "engine/goal/schedules/block.hpp"
 #include "engine/goal/schedules/buffered.hpp"
@@ -97,13 +98,19 @@ Plan plan_of(goal_schedule& s) {
 constexpr const char* kFewObjects =
     "the network interface has not enough counters or descriptors left for this schedule; free others or divide it";
 
-int load(goal_schedule& s, uint16_t context) {
-  Library& library = Library::instance();
+int make_instance(goal_schedule& s) {
+  const Library& library = Library::instance();
   if (!s.compiled) {
     s.compiled = compile(plan_of(s), static_cast<uint32_t>(library.job().rank));
     compilations.fetch_add(1, std::memory_order_relaxed);
   }
-  s.instance.emplace(library.port(), s.compiled, s.arguments, context, s.epoch, s.tag);
+  s.instance.emplace(library.port(), s.compiled, s.arguments, *s.context, s.epoch, s.tag);
+  return GOAL_SUCCESS;
+}
+
+int load(goal_schedule& s) {
+  Library& library = Library::instance();
+  const uint16_t context = *s.context;
   if (context < Library::kCounted) s.instance->program().check_order();
   const auto ranks = static_cast<uint64_t>(std::max(library.reach(), 4));
   if (!s.meets) s.instance->program().bound_ahead(kMostAhead / ranks, s.epoch, s.counts_on);
@@ -380,7 +387,35 @@ int GOAL_Compile(GOAL_Schedule schedule) try {
                 "a schedule that was compiled 16384 schedules ago still exists, and the messages of both could not be told apart; "
                 "free it, or give schedules that stay contexts of their own by GOAL_Context");
   }
-  return guarded([&] { return load(*schedule, *schedule->context); });
+  return guarded([&] {
+    make_instance(*schedule);
+    return load(*schedule);
+  });
+}
+GOAL_BARRIER
+
+// All ranks come to the agreement, also one that has no plan.
+int GOAL_Compile_on_node(GOAL_Schedule schedule, const GOAL_Group* group, unsigned context, GOAL_Domain domain, int* compiled) try {
+  if (!schedule || !group || !compiled || !Library::context_of(context))
+    return fail(GOAL_ERR_ARG, "the schedule, the group, the context or the place of the result is wrong");
+  if (schedule->closed) return fail(GOAL_ERR_STATE, "the schedule is compiled already");
+  schedule->closed = true;
+  schedule->context = Library::context_of(context);
+  *compiled = 0;
+  if (group->nodes && std::any_of(group->nodes, group->nodes + group->size, [&](int node) { return node != group->nodes[0]; }))
+    return GOAL_SUCCESS;
+  const int code = guarded([&] { return make_instance(*schedule); });
+  const Plan* const plan = code == GOAL_SUCCESS ? &schedule->compiled->plan : nullptr;
+  auto on_node = std::make_unique<node::NodeProgram>(*group, domain);
+  const int agreed = on_node->make(plan, plan ? schedule->instance->program().bindings() : std::span<const Binding>(), context);
+  if (agreed == GOAL_SUCCESS && on_node->made()) {
+    schedule->on_node = std::move(on_node);
+    *compiled = 1;
+    return GOAL_SUCCESS;
+  }
+  schedule->instance.reset();
+  if (code != GOAL_SUCCESS || agreed == GOAL_SUCCESS) return code;
+  return fail(agreed, "a rank of the group has ended, or the network interface has not enough counters left");
 }
 GOAL_BARRIER
 
@@ -435,8 +470,8 @@ int GOAL_Run(GOAL_Schedule schedule, GOAL_Request* request) try {
   if (!schedule || !request) return fail(GOAL_ERR_ARG, "the schedule or the request is NULL");
   if (!schedule->instance) return fail(GOAL_ERR_STATE, "the schedule is not compiled");
   if (schedule->broken) return fail(GOAL_ERR_STATE, "the schedule has failed and can only be freed");
-  if (schedule->instance->program().running()) return fail(GOAL_ERR_STATE, "the schedule runs already");
-  const int code = schedule->instance->program().start();
+  if (schedule->with_program([](auto& program) { return program.running(); })) return fail(GOAL_ERR_STATE, "the schedule runs already");
+  const int code = schedule->with_program([](auto& program) { return program.start(); });
   if (code != PTL_OK) {
     if (code == PTL_FAIL) return failed(*schedule);
     if (code == PTL_NO_SPACE) return fail(GOAL_ERR_NO_SPACE, kFewObjects);
@@ -454,7 +489,7 @@ int GOAL_Test(GOAL_Request* request, int* done) try {
   if (*request == GOAL_REQUEST_NULL) return GOAL_SUCCESS;
   goal_schedule& schedule = *(*request)->schedule;
   bool finished = false;
-  const int code = schedule.instance->program().test(finished);
+  const int code = schedule.with_program([&](auto& program) { return program.test(finished); });
   *done = finished ? 1 : 0;
   return finished ? ended(schedule, code, request) : static_cast<int>(GOAL_SUCCESS);
 }
@@ -464,7 +499,7 @@ int GOAL_Wait(GOAL_Request* request) try {
   if (!request) return fail(GOAL_ERR_ARG, "the request is NULL");
   if (*request == GOAL_REQUEST_NULL) return GOAL_SUCCESS;
   goal_schedule& schedule = *(*request)->schedule;
-  const int code = schedule.instance->program().wait();
+  const int code = schedule.with_program([](auto& program) { return program.wait(); });
   return ended(schedule, code, request);
 }
 GOAL_BARRIER
@@ -473,7 +508,7 @@ int GOAL_Cancel(GOAL_Request* request) try {
   if (!request) return fail(GOAL_ERR_ARG, "the request is NULL");
   if (*request == GOAL_REQUEST_NULL) return GOAL_SUCCESS;
   goal_schedule& schedule = *(*request)->schedule;
-  schedule.instance->program().cancel();
+  schedule.with_program([](auto& program) { program.cancel(); });
   schedule.broken = true;
   *request = GOAL_REQUEST_NULL;
   return GOAL_SUCCESS;
@@ -483,6 +518,7 @@ GOAL_BARRIER
 int GOAL_Counters(GOAL_Schedule schedule, uint32_t* finish, uint64_t* each, uint32_t* failures) try {
   if (!schedule || !finish || !each || !failures) return fail(GOAL_ERR_ARG, "the schedule or the place of a result is NULL");
   if (!schedule->instance) return fail(GOAL_ERR_STATE, "the schedule is not compiled");
+  if (schedule->on_node) return fail(GOAL_ERR_STATE, "the schedule runs through memory of the node, without counters");
   const LoadedProgram& program = schedule->instance->program();
   *finish = program.counters()[kFinish];
   *each = program.program().increments[kFinish];
@@ -494,7 +530,7 @@ GOAL_BARRIER
 int GOAL_Mismatches(GOAL_Schedule schedule, const uint64_t** count) try {
   if (!schedule || !count) return fail(GOAL_ERR_ARG, "the schedule or the place of a result is NULL");
   if (!schedule->instance) return fail(GOAL_ERR_STATE, "the schedule is not compiled");
-  *count = &schedule->instance->program().mismatches();
+  *count = schedule->with_program([](auto& program) { return &program.mismatches(); });
   return GOAL_SUCCESS;
 }
 GOAL_BARRIER

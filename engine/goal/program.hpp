@@ -115,6 +115,7 @@ class LoadedProgram {
   [[nodiscard]] bool running() const { return running_; }
   [[nodiscard]] uint64_t epoch() const { return epoch_; }  // the current one, or the next
   [[nodiscard]] const Program& program() const { return program_; }
+  [[nodiscard]] std::span<const Binding> bindings() const { return bindings_; }
   [[nodiscard]] std::span<const ptl_handle_ct_t> counters() const { return counters_; }  // by CounterId
   [[nodiscard]] ptl_handle_ct_t failures() const { return errors_; }                     // above 0: failed
   [[nodiscard]] const uint64_t& mismatches() const { return mismatches_; }               // messages of another length than their receives

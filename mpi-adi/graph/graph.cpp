@@ -92,25 +92,29 @@ int Graph::raise_own(const char* function, int code, const char* sentence) const
   return raise(function, origin ? origin : comm, code, "%s", sentence);
 }
 
-int Graph::open_goal() {
+unsigned Graph::context_of_goal() const {
   static_assert(client::kFirstCommunicatorsProgramContext + kMaxCommunicators <= client::kGoalContexts);
-  const unsigned context = client::kFirstCommunicatorsProgramContext + comm->context / kContextsPerCommunicator;
+  return client::kFirstCommunicatorsProgramContext + comm->context / kContextsPerCommunicator;
+}
+
+// `meets`: with the barrier that keeps ranks from being too many runs ahead.
+int Graph::build_schedule(bool meets) {
+  if (schedule_) GOAL_Free(&schedule_);
+  int code = GOAL_Create(&schedule_);
+  if (code == GOAL_SUCCESS) code = GOAL_Context(schedule_, context_of_goal());
+  return code == GOAL_SUCCESS ? build({*comm, group_, recording_, {meets, agreement_.windows}, signals_}, schedule_) : code;
+}
+
+// The part that does not take the other ranks: a code of GOAL.
+int Graph::prepare() {
+  const unsigned context = context_of_goal();
   group_ = collectives::state_of(*comm).group();
   int code = GOAL_Domain_open(&group_, context, &domain);
   if (code == GOAL_SUCCESS) code = GOAL_Team_open(&group_, context, GOAL_TEAM_NO_MEMORY, domain, nullptr, nullptr, &team_);
-  if (code == GOAL_SUCCESS) code = GOAL_Create(&schedule_);
-  return code == GOAL_SUCCESS ? GOAL_Context(schedule_, context) : code;
-}
-
-int Graph::compile() {
-  int code = open_goal();
   for (const Node& node : recording_.nodes()) {
     if (node.what == What::signal) signals_[node.number] = 0;
     if (node.what == What::gated) gates_[node.number] = {};
   }
-  if (code == GOAL_SUCCESS) code = build({*comm, group_, recording_, agreement_, signals_}, schedule_);
-  if (code == GOAL_SUCCESS) code = GOAL_Compile(schedule_);
-  const unsigned context = client::kFirstCommunicatorsProgramContext + comm->context / kContextsPerCommunicator;
   for (auto& [number, entry] : gates_) {
     if (code == GOAL_SUCCESS) code = GOAL_Create(&entry.schedule);
     if (code == GOAL_SUCCESS) code = GOAL_Context(entry.schedule, context);
@@ -118,7 +122,28 @@ int Graph::compile() {
     if (code == GOAL_SUCCESS) code = GOAL_Send(entry.schedule, GOAL_User(nullptr), 0, comm->job_rank(comm->rank), tag, nullptr);
     if (code == GOAL_SUCCESS) code = GOAL_Compile(entry.schedule);
   }
+  return code == GOAL_SUCCESS ? build_schedule(false) : code;
+}
+
+// Through memory of the node, or by messages: a code of GOAL.
+int Graph::compile() {
+  int is_on_node = 0;
+  int code = GOAL_Compile_on_node(schedule_, &group_, context_of_goal(), domain, &is_on_node);
+  if (code == GOAL_SUCCESS && !is_on_node) {
+    code = build_schedule(agreement_.meets);
+    if (code == GOAL_SUCCESS) code = GOAL_Compile(schedule_);
+  }
   return code == GOAL_SUCCESS ? GOAL_Make_of(team_, schedule_, &started_) : code;
+}
+
+// Whether all ranks have done well so far: an error class.
+int Graph::agree(int code, std::string& sentence) const {
+  int good = code == GOAL_SUCCESS, all_good = 0;
+  if (!good) sentence = kNotMade;
+  int error = PMPI_Allreduce(&good, &all_good, 1, MPI_INT, MPI_MIN, handle_of(comm));
+  if (error == MPI_SUCCESS && !all_good) error = code == GOAL_ERR_ARG ? MPI_ERR_ARG : MPI_ERR_NO_MEM;
+  if (error != MPI_SUCCESS && sentence.empty()) sentence = "another rank could not make its part of the graph";
+  return error;
 }
 
 int Graph::make(const char* function, Communicator& from, Recording&& recorded, const std::string& refusal) {
@@ -131,14 +156,8 @@ int Graph::make(const char* function, Communicator& from, Recording&& recorded, 
   comm->errhandler.store(MPI_ERRORS_RETURN, std::memory_order_relaxed);
   std::string sentence;
   int error = compare(*comm, recording_, refusal, agreement_, sentence);
-  if (error == MPI_SUCCESS) {
-    const int code = compile();
-    int good = code == GOAL_SUCCESS, all_good = 0;
-    if (!good) sentence = kNotMade;
-    error = PMPI_Allreduce(&good, &all_good, 1, MPI_INT, MPI_MIN, handle_of(comm));
-    if (error == MPI_SUCCESS && !all_good) error = code == GOAL_ERR_ARG ? MPI_ERR_ARG : MPI_ERR_NO_MEM;
-    if (error != MPI_SUCCESS && sentence.empty()) sentence = "another rank could not make its part of the graph";
-  }
+  if (error == MPI_SUCCESS) error = agree(prepare(), sentence);
+  if (error == MPI_SUCCESS) error = agree(compile(), sentence);
   comm->errhandler.store(handler, std::memory_order_relaxed);
   origin = &from;
   if (error == MPI_SUCCESS) return error;

@@ -60,8 +60,11 @@ class Graph final : public Attachment {
   void released() override;
 
  private:
-  int open_goal();
+  unsigned context_of_goal() const;
+  int build_schedule(bool meets);
+  int prepare();
   int compile();
+  int agree(int code, std::string& sentence) const;
   // Ends the run that has ended: a code of GOAL.
   int end_run();
   void find_cause();  // of a failure

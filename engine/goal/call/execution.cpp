@@ -124,7 +124,15 @@ int Execution::start(const GOAL_Call& call) {
   return result_;
 }
 
-bool Execution::has_ended() const { return schedule_->instance->program().has_ended(); }
+bool Execution::has_ended() const {
+  return schedule_->with_program([](const auto& program) { return program.has_ended(); });
+}
+
+void Execution::tell_ends(std::atomic<uint32_t>& word) {
+  if (!schedule_->on_node) return;
+  schedule_->on_node->tell_ends(word);
+  tells_ends_ = true;
+}
 
 int Execution::wait(const node::AbortPredicate& abort) {
   const int code = node::await_end(schedule_, runs_, abort);

@@ -57,6 +57,10 @@ class Execution {
   // Ends a run that may not have ended; the execution can only go then.
   void cancel();
 
+  // Whether an end of it says so (tell_ends), rather than being looked for.
+  [[nodiscard]] bool tells_ends() const { return tells_ends_; }
+  void tell_ends(std::atomic<uint32_t>& word);
+
   // From start() to the end of take() or cancel().
   [[nodiscard]] bool busy() const { return busy_.load(std::memory_order_acquire); }
   // Whether it can run such a call, of the shape of the first one, now.
@@ -96,6 +100,7 @@ class Execution {
   size_t bytes_ = 0;
   GOAL_Schedule schedule_ = nullptr;
   bool owns_ = true;  // the schedule
+  bool tells_ends_ = false;
   GOAL_Request run_ = GOAL_REQUEST_NULL;
   std::atomic<bool> busy_{false};
   int result_ = GOAL_SUCCESS;

@@ -15,6 +15,8 @@ bool StartedSchedules::add(goal_started& one) {
   if (one.execution->has_ended()) return false;
   all_.push_back(&one);
   one.is_listed.store(true, std::memory_order_relaxed);
+  if (one.execution->tells_ends()) return true;
+  ++silent_;
   any_.store(1, std::memory_order_release);
   return true;
 }
@@ -23,25 +25,29 @@ bool StartedSchedules::remove(goal_started& one) {
   if (!one.is_listed.load(std::memory_order_acquire)) return false;  // pairs with look
   const std::lock_guard held(lock_);
   const bool found = std::erase(all_, &one) > 0;
-  any_.store(all_.empty() ? 0 : 1, std::memory_order_release);
+  if (found) forget(one);
+  if (all_.empty()) any_.store(0, std::memory_order_release);
   return found;
 }
 
 bool StartedSchedules::look() {
+  if (any_.load(std::memory_order_relaxed) == 0) return false;
   bool any = false;
-  while (any_.load(std::memory_order_relaxed) != 0) {
+  for (bool more = true; more;) {
     void (*ended)(void*) = nullptr;
     void* arg = nullptr;
     {
       const std::lock_guard held(lock_);
+      if (silent_ == 0) any_.exchange(0, std::memory_order_acq_rel);  // who ends after this look says so again
       for (size_t i = 0; i < all_.size() && !ended; ++i) {
         if (!all_[i]->execution->has_ended()) continue;
         ended = all_[i]->ended;
         arg = all_[i]->arg;
         all_[i]->is_listed.store(false, std::memory_order_release);
+        forget(*all_[i]);
         all_.erase(all_.begin() + static_cast<ptrdiff_t>(i));
       }
-      any_.store(all_.empty() ? 0 : 1, std::memory_order_release);
+      more = ended && !all_.empty();
     }
     if (!ended) break;
     any = true;

@@ -1,7 +1,8 @@
 // started.hpp: calls that go on by themselves, and how their users learn that they have ended.
 //
 // Calls through memory tell their ends by themselves (node/pending_runs.hpp). Schedules that are under way stand in one list, which a
-// poller looks through (PtlxPollerAdd): an end shows in a word of each.
+// poller looks through (PtlxPollerAdd): an end shows in a word of each. Those that run through memory of the node say when there is
+// something to look for, so that who waits for them steps the engine alone.
 //
 // Thread: of one object one at a time, except that any thread that waits may find that it has ended. The list has a lock, which nobody
 // waits under. Invariants: an object is in the list exactly from its start until its end is told, or it is given up.
@@ -49,6 +50,8 @@ class StartedSchedules {
   static StartedSchedules& instance();
   // Threads that wait look from now on. False: there is no room for another poller.
   bool open() { return PtlxPollerAdd(&poller_) == PTL_OK; }
+  // The poller's word, for who tells it of ends.
+  std::atomic<uint32_t>& word() { return any_; }
   // Its execution runs. False: it has ended already, and nobody else tells.
   bool add(goal_started& one);
   // False: it has ended, and its user was told, or is being told.
@@ -58,7 +61,10 @@ class StartedSchedules {
   bool look();  // true: one has ended
 
   std::mutex lock_;
+  void forget(const goal_started& one) { silent_ -= one.execution->tells_ends() ? 0 : 1; }
+
   std::vector<goal_started*> all_;
+  size_t silent_ = 0;  // of these, those that say nothing when they end
   std::atomic<uint32_t> any_{0};
   const ptlx_poller_t poller_{[](void* all) { return static_cast<int>(static_cast<StartedSchedules*>(all)->look()); }, this,
                               reinterpret_cast<const uint32_t*>(&any_), 0};

@@ -83,6 +83,7 @@ int CallTeam::prepare(const GOAL_Call& call, goal_started& started) {
 
 int CallTeam::make_of(GOAL_Schedule schedule, goal_started& started) const {
   started.execution = std::make_shared<Execution>(group_, schedule);
+  started.execution->tell_ends(StartedSchedules::instance().word());
   return GOAL_SUCCESS;
 }
 
