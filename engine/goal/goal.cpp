@@ -504,6 +504,17 @@ int GOAL_Wait(GOAL_Request* request) try {
 }
 GOAL_BARRIER
 
+int GOAL_Open(GOAL_Schedule schedule, GOAL_Op receive) try {
+  if (!schedule || !schedule->instance) return fail(GOAL_ERR_STATE, "the schedule is not compiled");
+  const Schedule& graph = schedule->compiled->plan.graph;
+  if (receive >= graph.size() || graph[receive].kind != Kind::recv || graph[receive].size > 0 ||
+      graph[receive].peer != static_cast<uint32_t>(Library::instance().job().rank))
+    return fail(GOAL_ERR_ARG, "the operation is no receive of no bytes from this rank itself");
+  const int code = schedule->with_program([&](auto& program) { return program.open(receive); });
+  return code == PTL_OK ? int{GOAL_SUCCESS} : fail(GOAL_ERR_NETWORK, "the network interface is closed");
+}
+GOAL_BARRIER
+
 int GOAL_Cancel(GOAL_Request* request) try {
   if (!request) return fail(GOAL_ERR_ARG, "the request is NULL");
   if (*request == GOAL_REQUEST_NULL) return GOAL_SUCCESS;

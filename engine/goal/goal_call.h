@@ -123,6 +123,9 @@ int GOAL_Make_of(GOAL_Team team, GOAL_Schedule schedule, GOAL_Started *started);
  * schedule can only be freed. `domain`: that of the group. Messages of tag 32768 in this context are the agreement's. Codes of goal.h;
  * GOAL_ABANDONED. */
 int GOAL_Compile_on_node(GOAL_Schedule schedule, const GOAL_Group *group, unsigned context, GOAL_Domain domain, int *compiled);
+/* A gate: a receive of the schedule, of no bytes from this rank itself, that no send meets. Lets it pass in the run that is under way. Any
+ * thread. GOAL_ERR_STATE: the schedule is not compiled; GOAL_ERR_ARG: it has no such receive; GOAL_ERR_NETWORK. */
+int GOAL_Open(GOAL_Schedule schedule, GOAL_Op receive);
 /* Once after each ended(): how it ended; puts the result into `out` if it is not there yet. GOAL_SUCCESS, GOAL_MISMATCH,
  * GOAL_ABANDONED, GOAL_ERR_FAILED. */
 int GOAL_Result(GOAL_Started started);

@@ -375,6 +375,18 @@ int LoadedProgram::end_epoch(bool seen_to_fail) {
   return PTL_OK;
 }
 
+int LoadedProgram::open(VertexId receive) const {
+  ptl_process_t self{};
+  if (const int code = PtlGetId(port_.ni(), &self); code != PTL_OK) return code;
+  for (const auto* operations : {&program_.early, &program_.triggered})
+    for (const Operation& operation : *operations) {
+      if (operation.vertex != receive || operation.action != Action::append) continue;
+      const uint64_t bits = (operation.match_bits & ~kEpochField) | ((operation.match_bits + (epoch_ << kEpochShift)) & kEpochField);
+      return PtlPut(port_.copied(), 0, 0, PTL_NO_ACK_REQ, self, port_.index(), bits, 0, nullptr, 0);
+    }
+  return PTL_ARG_INVALID;
+}
+
 bool LoadedProgram::counters_are_full() const {
   for (CounterId c = 0; c < counters_.size(); ++c) {
     ptl_ct_event_t value{};

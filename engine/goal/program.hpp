@@ -107,6 +107,8 @@ class LoadedProgram {
   // cannot be used again. Nothing of it touches memory any more then.
   int wait();
   int test(bool& ended);
+  // A message of no bytes from this rank itself for a receive, in the run that is under way. Any thread.
+  int open(VertexId receive) const;
   // Ends an execution from which nothing is wanted any more, and with it the program: other ranks see a failure. No
   // effect if none runs. Waits until its memory is free (at most kPatience for what peers still read from it).
   void cancel();

@@ -19,7 +19,7 @@ class ScheduleBuilder {
 
   int build() {
     for (const rma::Window* window : plan_.agreement.windows) expose(*window);
-    if (!plan_.gates_are_open) expose_behind_gates();
+    if (plan_.gates) expose_behind_gates();
     std::vector<NodeId> receives;
     for (NodeId id = 0; id < spans_.size(); ++id) {
       if (node(id).what == What::receive) receives.push_back(id);
@@ -92,9 +92,10 @@ class ScheduleBuilder {
       case What::access: code = add_access(node, span.begin); break;
       case What::collective: return GOAL_Call_add(schedule_, &group_, &node.collective->call, &span);
       case What::gated:
-        if (!plan_.gates_are_open) {
+        if (plan_.gates) {
           const uint32_t tag = kFirstGateTag + static_cast<uint32_t>(node.number);
           code = GOAL_Recv(schedule_, GOAL_User(nullptr), 0, plan_.comm.job_rank(plan_.comm.rank), tag, &span.begin);
+          (*plan_.gates)[node.number].operation = span.begin;
           break;
         }
         [[fallthrough]];

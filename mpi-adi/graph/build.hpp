@@ -24,13 +24,19 @@ struct Agreement {
 constexpr uint32_t kMessageTag = 0, kAnswerTag = 1, kCollectiveTag = 2, kFirstGateTag = 3;
 constexpr int kMostGates = 1024;
 
+// A gate waits for a message of this rank to itself, which opening it makes up.
+struct GraphGate {
+  GOAL_Op operation = 0;
+  bool open = false;
+};
+
 struct Plan {
   const Communicator& comm;
   const GOAL_Group& group;
   const Recording& recording;
   Agreement agreement;
   std::map<int, uint64_t>& signals;
-  bool gates_are_open = false;  // for a text: nobody opens them
+  std::map<int, GraphGate>* gates = nullptr;  // learn their operations; none, for a text: nobody opens them
 };
 
 // Adds all to a new schedule: a code of GOAL.

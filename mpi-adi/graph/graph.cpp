@@ -78,8 +78,6 @@ Graph::~Graph() {
   if (Request* const left = request_.load(std::memory_order_acquire)) left->attached = nullptr;
   else if (!is_taken_) end_run();
   GOAL_Release(&started_);
-  for (auto& [number, entry] : gates_)
-    if (entry.schedule) GOAL_Free(&entry.schedule);
   if (schedule_) GOAL_Free(&schedule_);
   GOAL_Team_close(&team_);
   // News of a failure may be under way: the context is not to be used again.
@@ -102,7 +100,7 @@ int Graph::build_schedule(bool meets) {
   if (schedule_) GOAL_Free(&schedule_);
   int code = GOAL_Create(&schedule_);
   if (code == GOAL_SUCCESS) code = GOAL_Context(schedule_, context_of_goal());
-  return code == GOAL_SUCCESS ? build({*comm, group_, recording_, {meets, agreement_.windows}, signals_}, schedule_) : code;
+  return code == GOAL_SUCCESS ? build({*comm, group_, recording_, {meets, agreement_.windows}, signals_, &gates_}, schedule_) : code;
 }
 
 // The part that does not take the other ranks: a code of GOAL.
@@ -114,13 +112,6 @@ int Graph::prepare() {
   for (const Node& node : recording_.nodes()) {
     if (node.what == What::signal) signals_[node.number] = 0;
     if (node.what == What::gated) gates_[node.number] = {};
-  }
-  for (auto& [number, entry] : gates_) {
-    if (code == GOAL_SUCCESS) code = GOAL_Create(&entry.schedule);
-    if (code == GOAL_SUCCESS) code = GOAL_Context(entry.schedule, context);
-    const uint32_t tag = kFirstGateTag + static_cast<uint32_t>(number);
-    if (code == GOAL_SUCCESS) code = GOAL_Send(entry.schedule, GOAL_User(nullptr), 0, comm->job_rank(comm->rank), tag, nullptr);
-    if (code == GOAL_SUCCESS) code = GOAL_Compile(entry.schedule);
   }
   return code == GOAL_SUCCESS ? build_schedule(false) : code;
 }
@@ -224,10 +215,7 @@ void Graph::find_cause() {
 int Graph::end_run() {
   is_taken_ = true;
   const int code = GOAL_Result(started_);
-  for (auto& [number, entry] : gates_) {
-    if (entry.run != GOAL_REQUEST_NULL) code == GOAL_ERR_FAILED ? GOAL_Cancel(&entry.run) : GOAL_Wait(&entry.run);
-    entry.open = false;
-  }
+  for (auto& [number, entry] : gates_) entry.open = false;
   return code;
 }
 
@@ -259,7 +247,7 @@ int Graph::open(const char* function, int number) {
   if (!running()) return raise_own(function, MPI_ERR_REQUEST, "the graph does not run; a gate is opened in a run");
   if (found->second.open) return raise_own(function, MPI_ERR_REQUEST, "the gate is open in this run already");
   found->second.open = true;
-  GOAL_Run(found->second.schedule, &found->second.run);  // a failure is one of the run, too
+  GOAL_Open(schedule_, found->second.operation);  // a failure is one of the run, too
   return MPI_SUCCESS;
 }
 
@@ -277,7 +265,7 @@ std::string Graph::text() {
   std::string written;
   size_t bytes = 0;
   int code = GOAL_Create(&schedule);
-  if (code == GOAL_SUCCESS) code = build({*comm, group_, recording_, {}, signals_, true}, schedule);
+  if (code == GOAL_SUCCESS) code = build({*comm, group_, recording_, {}, signals_}, schedule);
   if (code == GOAL_SUCCESS) code = GOAL_Text(schedule, &group_, nullptr, &bytes);
   if (code == GOAL_SUCCESS) {
     written.resize(bytes);

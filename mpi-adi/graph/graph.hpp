@@ -21,13 +21,6 @@
 
 namespace portunus::mpi::graph {
 
-// A gate waits for a message of this rank to itself, which a schedule of its own sends: opening a gate is running that.
-struct GraphGate {
-  GOAL_Schedule schedule = nullptr;
-  GOAL_Request run = GOAL_REQUEST_NULL;
-  bool open = false;
-};
-
 class Graph final : public Attachment {
  public:
   Graph() = default;

@@ -530,6 +530,33 @@ void through_memory_of_the_node(const GOAL_Group& world) {
     GOAL_Release(&started);
   }
 
+  // A gate, with and without others.
+  GOAL_Schedule gated;
+  GOAL_Op gate;
+  int64_t copied = 0;
+  expect(GOAL_Create(&gated) == GOAL_SUCCESS, "a schedule");
+  GOAL_Recv(gated, GOAL_User(nullptr), 0, rank, 6, &gate);
+  GOAL_Local(gated, GOAL_COPY, GOAL_INT64, GOAL_User(&copied), GOAL_User(&number), GOAL_User(nullptr), 1, &add);
+  GOAL_Requires(gated, add, gate);
+  expect(GOAL_Open(gated, gate) == GOAL_ERR_STATE, "a gate of what is not compiled");
+  if (!compile(gated, true)) {
+    GOAL_Free(&gated);
+    expect(GOAL_Create(&gated) == GOAL_SUCCESS && GOAL_Context(gated, kContext) == GOAL_SUCCESS, "a schedule");
+    GOAL_Recv(gated, GOAL_User(nullptr), 0, rank, 6, &gate);
+    GOAL_Local(gated, GOAL_COPY, GOAL_INT64, GOAL_User(&copied), GOAL_User(&number), GOAL_User(nullptr), 1, &add);
+    GOAL_Requires(gated, add, gate);
+    expect(GOAL_Compile(gated) == GOAL_SUCCESS, "compiling");
+  }
+  expect(GOAL_Open(gated, add) == GOAL_ERR_ARG, "what is no gate");
+  for (int64_t i = 1; i <= 300; ++i) {
+    GOAL_Request run = GOAL_REQUEST_NULL;
+    int done = 1;
+    expect(GOAL_Run(gated, &run) == GOAL_SUCCESS && GOAL_Test(&run, &done) == GOAL_SUCCESS && !done, "a run before its gate");
+    number = i;
+    expect(GOAL_Open(gated, gate) == GOAL_SUCCESS && GOAL_Wait(&run) == GOAL_SUCCESS && copied == i, "a gate");
+  }
+  GOAL_Free(&gated);
+
   std::vector<std::byte> much(5000);
   expect(GOAL_Create(&large) == GOAL_SUCCESS, "a schedule");
   if (rank == 0 && size > 1) GOAL_Send(large, GOAL_User(much.data()), much.size(), 1, 3, nullptr);
@@ -543,6 +570,7 @@ void through_memory_of_the_node(const GOAL_Group& world) {
   GOAL_Recv(stuck, GOAL_User(&room[0]), 8, left, 4, &heard);
   if (compile(stuck, true)) {
     expect(GOAL_Make_of(team, stuck, &started) == GOAL_SUCCESS, "making");
+    Case(GOAL_CALL_BARRIER, 0, 0, ++calls, false).run("a barrier behind compiling");
     if (rank == 0) GOAL_Domain_revoke(domain);
     if (rank == 1) expect(run_made(started) == GOAL_ERR_FAILED, "a run that was revoked");
     while (!GOAL_Domain_failed(domain)) PtlxProgress();

@@ -58,8 +58,10 @@ void copy(const ptlx_memory_t& to, const ptlx_memory_t& from, size_t bytes) {
 class NodePrograms {
  public:
   struct Item {
+    enum class What : uint8_t { begin, give_up, open };
     NodeProgram& program;
-    bool begins;  // else it is given up
+    What what;
+    VertexId receive = kNoVertex;
   };
   static NodePrograms& instance() {
     static auto& all = *new NodePrograms;  // for threads that outlive main
@@ -71,8 +73,9 @@ class NodePrograms {
   int step(Item* item) {
     int done = 0;
     if (item != nullptr) {
-      done = item->begins ? begin(item->program) : give_up(item->program);
-      if (done > 0) return done;
+      if (item->what == Item::What::begin) return begin(item->program);
+      if (item->what == Item::What::give_up) return give_up(item->program);
+      item->program.pass(item->receive);
     }
     for (NodeProgram** at = &first_; *at != nullptr;) {
       NodeProgram& program = **at;
@@ -261,7 +264,7 @@ void NodeProgram::compile(const Plan& plan, std::span<const Binding> bindings) {
   seen_.resize(size());
 }
 
-// False: a receive has no message.
+// False: a receive has no message, and is no gate.
 bool NodeProgram::find_places(const Plan& plan, const std::vector<Entry>& mine) {
   std::map<std::tuple<size_t, uint32_t, uint32_t>, Entry*> coming;  // by sender, tag, index
   for (size_t i = 0; i < size(); ++i)
@@ -274,7 +277,11 @@ bool NodeProgram::find_places(const Plan& plan, const std::vector<Entry>& mine) 
     if (operation.what != What::send && operation.what != What::receive) continue;
     const bool sends = operation.what == What::send;
     const auto found = sends ? coming.end() : coming.find({operation.peer, plan.graph[v].tag, index[v]});
-    if (!sends && found == coming.end()) return false;
+    if (!sends && found == coming.end()) {
+      if (operation.peer != rank() || operation.bytes > 0) return false;
+      operation.places = reinterpret_cast<std::byte*>(&gates_.emplace_back());
+      continue;
+    }
     const Entry& entry = sends ? mine[sent++] : *found->second;
     if (!sends && operation.end > operation.ended) found->second->waited_for = 1;
     operation.places = memory_.part(sends ? rank() : operation.peer) + entry.at;
@@ -288,7 +295,7 @@ bool NodeProgram::find_places(const Plan& plan, const std::vector<Entry>& mine) 
 int NodeProgram::start() {
   assert(made_ && !running_);
   if (failed_.load(std::memory_order_relaxed) || is_lost()) return PTL_FAIL;
-  const int code = NodePrograms::instance().run({*this, true});
+  const int code = NodePrograms::instance().run({*this, NodePrograms::Item::What::begin});
   running_ = code == PTL_OK;
   return code;
 }
@@ -314,11 +321,15 @@ int NodeProgram::end() {
 void NodeProgram::cancel() {
   if (!running_) return;
   running_ = false;
-  NodePrograms::instance().run({*this, false});
+  NodePrograms::instance().run({*this, NodePrograms::Item::What::give_up});
   failed_.store(true, std::memory_order_relaxed);
 }
 
+int NodeProgram::open(VertexId receive) { return NodePrograms::instance().run({*this, NodePrograms::Item::What::open, receive}); }
+
 // ---- under the lock of the engine
+
+void NodeProgram::pass(VertexId receive) { place(operations_[receive]).run.store(runs_, std::memory_order_release); }
 
 void NodeProgram::begin() {
   ++runs_;

@@ -22,6 +22,7 @@
 #include <atomic>
 #include <cstddef>
 #include <cstdint>
+#include <deque>
 #include <memory>
 #include <span>
 #include <vector>
@@ -58,6 +59,9 @@ class NodeProgram {
   int test(bool& ended);
   // Ends a run from which nothing is wanted any more, here and on all ranks, and with it the program.
   void cancel();
+  // The receive is one from this rank itself, of no bytes, that no send meets: it has its message in the run that is under way, from
+  // which any thread may say so. PTL_* codes.
+  int open(VertexId receive);
   [[nodiscard]] const uint64_t& mismatches() const { return mismatches_; }  // messages of another length than their receives
 
  private:
@@ -111,6 +115,7 @@ class NodeProgram {
 
   // Under the lock of the engine.
   void begin();
+  void pass(VertexId receive);
   int advance();  // as ptlx_stepper_t::step
   [[nodiscard]] bool is_ready();
   void do_ready();
@@ -140,6 +145,7 @@ class NodeProgram {
   bool made_ = false, running_ = false;
 
   std::vector<Operation> operations_;
+  std::deque<Place> gates_;  // which no rank sends to
   std::vector<uint32_t> successors_, roots_;
   std::vector<uint32_t> ready_;      // to be done in this run, in order, from next_ to filled_
   std::vector<uint32_t> receiving_;  // whose messages are not there yet

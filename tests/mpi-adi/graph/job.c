@@ -1,6 +1,6 @@
 /* job.c export PATH: writes a graph as GOAL text.
- * job.c killed WHEN, accessed WHEN: rank 1 dies after WHEN microseconds of runs of a graph, of messages and collectives, or also of accesses
- * to a window; the others must get MPI_ERR_PROC_ABORTED from a run, and go on.
+ * job.c killed WHEN, accessed WHEN, short WHEN: rank 1 dies after WHEN microseconds of runs of a graph, of messages and collectives, or also
+ * of accesses to a window, or of short ones, which go through memory of the node; the others must get MPI_ERR_PROC_ABORTED from a run, and go on.
  * job.c many COUNT: makes and frees so many graphs, whose memory, counters and contexts must be there again. */
 #include <mpi-ext.h>
 #include <signal.h>
@@ -22,6 +22,7 @@ enum { kKeepsWhatIsFreed = 0 };
 enum { kCount = 10000, kWarm = 300, kMostPages = 250 };
 static int rank, ranks, in[kCount], out[kCount], exposed[kCount];
 static MPI_Win win = MPI_WIN_NULL;
+static int accesses;
 
 static void access_window(void) {
     const int right = (rank + 1) % ranks;
@@ -37,7 +38,7 @@ static MPIX_Graph captured(MPI_Comm comm, int steps, int count) {
     const int right = (rank + 1) % ranks, left = (rank + ranks - 1) % ranks;
     MPIX_Graph_begin(comm, MPI_INFO_NULL);
     for (int i = 0; i < steps; ++i) {
-        if (win != MPI_WIN_NULL) access_window();
+        if (accesses) access_window();
         MPI_Sendrecv(in, count, MPI_INT, right, i, out, count, MPI_INT, left, i, comm, MPI_STATUS_IGNORE);
         MPI_Sendrecv_replace(out, 10, MPI_INT, left, 70000, right, 70000, comm, MPI_STATUS_IGNORE);
         MPI_Allreduce(out, in, count, MPI_INT, MPI_MAX, comm);
@@ -84,6 +85,7 @@ static int make_many(long count) {
     long before = 0;
     for (long i = 0; i < count; ++i) {
         if (i == kWarm) before = resident_pages();
+        accesses = i % 2 == 0;
         MPIX_Graph graph = captured(MPI_COMM_WORLD, 1, 10);
         if (run(graph) != MPI_SUCCESS || MPIX_Graph_free(&graph) != MPI_SUCCESS) return 1;
     }
@@ -99,7 +101,8 @@ int main(int argc, char **argv) {
     MPI_Comm_size(MPI_COMM_WORLD, &ranks);
     MPI_Comm_set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_RETURN);
     MPI_Comm_set_errhandler(MPI_COMM_SELF, MPI_ERRORS_RETURN);
-    const int accesses = strcmp(argv[1], "accessed") == 0 || strcmp(argv[1], "many") == 0;
+    const int is_short = strcmp(argv[1], "short") == 0;
+    accesses = strcmp(argv[1], "accessed") == 0 || strcmp(argv[1], "many") == 0;
     int error;
     if (accesses) {
         MPI_Win_create(exposed, sizeof exposed, sizeof *exposed, MPI_INFO_NULL, MPI_COMM_WORLD, &win);
@@ -111,7 +114,7 @@ int main(int argc, char **argv) {
         MPI_Win_unlock_all(win);
         MPI_Win_free(&win);
     } else {
-        MPIX_Graph graph = captured(MPI_COMM_WORLD, 8, kCount);
+        MPIX_Graph graph = captured(MPI_COMM_WORLD, 8, is_short ? 10 : kCount);
         error = strcmp(argv[1], "export") == 0 ? MPIX_Graph_export(graph, argv[2]) : run_until_killed(graph, atof(argv[2]) * 1e-6);
         if (MPIX_Graph_free(&graph) != MPI_SUCCESS) error = 1;
     }

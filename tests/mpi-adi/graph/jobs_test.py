@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 """jobs_test.py PTLRUN GOALC GOALRUN PROGRAM [RUNS [SEED [GRAPHS]]]: the text of a graph is one that goalc and goalrun take; a rank that is
-killed while a graph runs, of messages or also of accesses to a window, is an error of all others' requests, by memory of the node and by
+killed while a graph runs, of messages, of short ones or also of accesses to a window, is an error of all others' requests, by memory of the node and by
 tcp, RUNS times each (default 6) at moments that follow from SEED (1); and GRAPHS graphs (1000) that come and go leave nothing."""
 
 import os
@@ -31,10 +31,10 @@ with tempfile.TemporaryDirectory() as folder:
     run("goalc", [goalc, "--brief", text], {}, 0, 0)
     run("goalrun", [ptlrun, "-n", "3", "--timeout", "280", goalrun, text], {}, 0, 0)
 for number in range(runs):
-    for mode in ("killed", "accessed"):
+    for mode, way in (("killed", ways[number % 2]), ("accessed", ways[number % 2]), ("short", ways[0])):
         when = str(moments.randrange(10000))
         job = [ptlrun, "-n", "3", "--timeout", "280", "--keep-going", program, mode, when]
-        run(f"{mode} after {when} microseconds", job, ways[number % 2], 128 + 9, 2)
+        run(f"{mode} after {when} microseconds", job, way, 128 + 9, 2)
 for way in ways:
     run(f"{graphs} graphs", [ptlrun, "-n", "3", program, "many", str(graphs)], way, 0, 3)
 sys.exit(failures != 0)
