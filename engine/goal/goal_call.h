@@ -119,7 +119,7 @@ int GOAL_Restart(GOAL_Started started, void (*ended)(void *arg), void *arg);
 int GOAL_Make_of(GOAL_Team team, GOAL_Schedule schedule, GOAL_Started *started);
 /* In place of GOAL_Compile, by all ranks of the group together, whose sends and receives in it fit. Where the ranks are few, on one node,
  * and messages and local work short, *compiled is 1 on all of them: each message has a place in memory that they share, and a run neither
- * matches nor appends anything. A rank may be 8 runs ahead of another; then its sends wait. *compiled 0: nothing was compiled, and the
+ * matches nor appends anything. A rank may be 8 to 64 runs ahead of another; then its sends wait. *compiled 0: nothing was compiled, and the
  * schedule can only be freed. `domain`: that of the group. Messages of tag 32768 in this context are the agreement's. Codes of goal.h;
  * GOAL_ABANDONED. */
 int GOAL_Compile_on_node(GOAL_Schedule schedule, const GOAL_Group *group, unsigned context, GOAL_Domain domain, int *compiled);

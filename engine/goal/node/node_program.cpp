@@ -201,11 +201,12 @@ size_t NodeProgram::lay_out(const Plan& plan, std::vector<Entry>& mine) const {
 int NodeProgram::make(const Plan* plan, std::span<const Binding> bindings, unsigned context) {
   static constexpr AbortPredicate kPatient{};
   static constexpr uint32_t kTag = 32768;
-  depth_ = std::max<size_t>(8, std::bit_ceil(size() + 1));
+  const size_t least = std::max<size_t>(8, std::bit_ceil(size() + 1));
   bool may = plan != nullptr && can_run(*plan) && find_watches();
   std::vector<Entry> mine;
+  depth_ = 1;
   const size_t wanted = may ? lay_out(*plan, mine) : 0;
-  may = may && wanted <= kMostMemory;
+  may = may && least * wanted <= kMostMemory;
   GOAL_Group group = group_;
   group.tag = kTag;
   Agreement agreement(group, context, kPatient);
@@ -213,6 +214,11 @@ int NodeProgram::make(const Plan* plan, std::span<const Binding> bindings, unsig
   if (!agreement.all_well()) return GOAL_SUCCESS;
   size_t each = 0;
   for (const Record& one : agreement.all) each = std::max(each, static_cast<size_t>(one.memory));
+  for (depth_ = least; depth_ < kMostAhead && 2 * depth_ * each <= kFewMemory;) depth_ *= 2;
+  each *= depth_;
+  mine.clear();
+  [[maybe_unused]] const size_t used = lay_out(*plan, mine);
+  assert(used <= each);
   if (const int code = memory_.make(agreement, group, each, true); code != GOAL_SUCCESS || !memory_.made()) return code;
   std::ranges::copy(mine, directory(rank()));
   head(rank()).messages = mine.size();

@@ -100,6 +100,7 @@ class NodeProgram {
   };
   static_assert(sizeof(Head) <= 64 && std::atomic<uint64_t>::is_always_lock_free);
   static constexpr size_t kMostRanks = 15, kMostOperations = 2048, kMostBytes = 4096, kMostComputed = 16384, kMostMemory = 256 * 1024;
+  static constexpr size_t kMostAhead = 64, kFewMemory = 64 * 1024;  // more runs ahead than ranks ask for, where they take little memory
 
   [[nodiscard]] bool can_run(const Plan& plan) const;
   bool find_watches();
