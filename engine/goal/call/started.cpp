@@ -48,6 +48,7 @@ bool StartedSchedules::look() {
         all_.erase(all_.begin() + static_cast<ptrdiff_t>(i));
       }
       more = ended && !all_.empty();
+      if (all_.empty()) any_.store(0, std::memory_order_release);
     }
     if (!ended) break;
     any = true;
