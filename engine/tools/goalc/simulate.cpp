@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <deque>
 #include <map>
+#include <optional>
 #include <queue>
 #include <stdexcept>
 #include <string>
@@ -16,6 +17,16 @@ namespace {
 
 using goal::Kind;
 using goal::VertexId;
+
+// The first that fits, taken off the list.
+template <class Fits>
+std::optional<uint32_t> take_first(std::deque<uint32_t>& list, Fits&& fits) {
+  const auto found = std::ranges::find_if(list, fits);
+  if (found == list.end()) return std::nullopt;
+  const uint32_t taken = *found;
+  list.erase(found);
+  return taken;
+}
 
 class Simulation {
  public:
@@ -142,22 +153,16 @@ bool Simulation::fits(VertexId receive, const Message& message) const {
 
 void Simulation::post(uint64_t now, uint32_t rank, VertexId v) {
   happened(now, rank, v, true);
-  std::deque<uint32_t>& waiting = ranks_[rank].unexpected;
-  const auto found = std::ranges::find_if(waiting, [&](uint32_t each) { return fits(v, messages_[each]); });
-  if (found == waiting.end()) return ranks_[rank].posted.push_back(v);
-  const uint32_t message = *found;
-  waiting.erase(found);
-  match(now, v, message);
+  const auto message = take_first(ranks_[rank].unexpected, [&](uint32_t each) { return fits(v, messages_[each]); });
+  if (message) match(now, v, *message);
+  else ranks_[rank].posted.push_back(v);
 }
 
 void Simulation::take(uint64_t now, uint32_t message) {
   const uint32_t rank = messages_[message].target;
-  std::deque<VertexId>& waiting = ranks_[rank].posted;
-  const auto found = std::ranges::find_if(waiting, [&](VertexId each) { return fits(each, messages_[message]); });
-  if (found == waiting.end()) return ranks_[rank].unexpected.push_back(message);
-  const VertexId v = *found;
-  waiting.erase(found);
-  match(now, v, message);
+  const auto receive = take_first(ranks_[rank].posted, [&](VertexId each) { return fits(each, messages_[message]); });
+  if (receive) match(now, *receive, message);
+  else ranks_[rank].unexpected.push_back(message);
 }
 
 // Data that were announced are asked for, and come.
