@@ -1,6 +1,7 @@
 #!/usr/bin/env python3
 """ptlsim_test.py PTLSIM PTLRUN GOALC SIMULATED SIMULATED_CXX STATIC HALO CONJUGATE_GRADIENT: programs simulated, beside their real runs."""
 import collections
+import os
 import pathlib
 import re
 import subprocess
@@ -9,12 +10,12 @@ import tempfile
 import unittest
 
 
-def run(*command):
-    return subprocess.run([str(word) for word in command], stdin=subprocess.DEVNULL, capture_output=True, text=True, timeout=280, check=False)
+def run(*command, **settings):
+    return subprocess.run([str(word) for word in command], env={**os.environ, **settings}, stdin=subprocess.DEVNULL, capture_output=True, text=True, timeout=280, check=False)
 
 
-def simulate(ranks, *words):
-    return run(PTLSIM, "-n", ranks, "--compute", "zero", *words)
+def simulate(ranks, *words, **settings):
+    return run(PTLSIM, "-n", ranks, "--compute", "zero", *words, **settings)
 
 
 class Results(unittest.TestCase):
@@ -61,6 +62,17 @@ class Results(unittest.TestCase):
             self.assertGreater(found[0].total(), 40)
             self.assertEqual(found[0], found[1])
 
+
+    def test_a_recorded_run_that_ends_badly_leaves_a_schedule_that_says_so(self):
+        with tempfile.TemporaryDirectory() as folder:
+            file = pathlib.Path(folder) / "cut.goal"
+            for what, status in (("crash", 139), ("endless", 124)):
+                with self.subTest(what=what):
+                    done = simulate(3, "--timeout", "20" if what == "crash" else "0.5", "--record", file, SIMULATED, what, TMPDIR=folder)
+                    self.assertEqual(done.returncode, status, done.stderr)
+                    self.assertIn("num_ranks 3", file.read_text())
+                    self.assertRegex(file.read_text(), "// .*cut")
+                    self.assertEqual(os.listdir(folder), ["cut.goal"])
 
     def test_a_recorded_run_takes_as_long_by_goalc_as_it_took(self):
         with tempfile.TemporaryDirectory() as folder:

@@ -110,11 +110,11 @@ link_map* map_of(void* library) {
 }  // namespace
 
 Copies::Copies(const std::string& program, const std::string& rank_library, const std::string& recorder)
-    : program_(program), rank_library_(rank_library) {
+    : program_(program), rank_library_(rank_library), records_(!recorder.empty()) {
   const std::string why = program_.refusal();
   if (!why.empty()) throw std::runtime_error("'" + program + "' cannot be simulated, since it " + why);
   find_libraries(program, rank_library);
-  if (!recorder.empty()) add(kRecorder, recorder);
+  if (records_) add(kRecorder, recorder);
   program_.make_loadable();
   copied_ = program_.take_copied();
   begins_program_ = program_.take_beginnings();
@@ -150,7 +150,7 @@ void Copies::add(const std::string& name, const std::string& path) {
 
 // Calls of MPI go to the library that records, if there is one, and from there to MPI.
 std::string Copies::renamed(uint32_t rank, const std::string& name, bool by_recorder) const {
-  if (is_ours(name) && !by_recorder && !libraries_.empty() && libraries_.back().first == kRecorder) return renamed(rank, kRecorder, false);
+  if (is_ours(name) && records_ && !by_recorder) return renamed(rank, kRecorder, false);
   if (is_ours(name)) return std::to_string(rank) + "/mpi";
   const auto found = std::find_if(libraries_.begin(), libraries_.end(), [&](const auto& each) { return each.first == name; });
   return found == libraries_.end() ? "" : std::to_string(rank) + '/' + found->second.short_name;
@@ -159,7 +159,7 @@ std::string Copies::renamed(uint32_t rank, const std::string& name, bool by_reco
 // Memory that has a name in the folder.
 std::string Copies::write(uint32_t rank, const std::string& short_name, ElfImage image, std::vector<int>& files,
                           const std::vector<ElfImage::Part>& left_out) const {
-  const bool is_recorder = !libraries_.empty() && libraries_.back().first == kRecorder && short_name == libraries_.back().second.short_name;
+  const bool is_recorder = records_ && short_name == libraries_.back().second.short_name;
   image.rename_needed([&](const std::string& name) { return renamed(rank, name, is_recorder); });
   files.push_back(memfd_create(short_name.c_str(), MFD_CLOEXEC));
   const std::span<const std::byte> bytes = image.bytes();

@@ -53,6 +53,7 @@ class Copies {
 
   ElfImage program_;
   ElfImage rank_library_;
+  const bool records_;                    // the last of libraries_ is the one that records
   std::vector<ElfImage::Part> constant_;  // of the rank library
   ElfImage::Beginnings begins_program_{}, begins_library_{};
   int rank_file_ = -1;

@@ -10,7 +10,10 @@
 #include <array>
 #include <cerrno>
 #include <cstdio>
+#include <functional>
 #include <stdexcept>
+
+#include "engine/tools/command_line.hpp"
 
 namespace portunus::ptlsim {
 namespace {
@@ -31,15 +34,26 @@ void copy_out(int file) {
   std::fflush(stdout);
 }
 
-// The status of one seed's run, whose output goes to `file`.
-int try_seed(const JobOptions& options, Copies& copies, int file) {
+}  // namespace
+
+int run_job(const JobOptions& options, Copies& copies) {
+  Ranks& ranks = *new Ranks(options);  // what is on its fibers is never destroyed
+  ranks.load(copies);
+  return ranks.run();
+}
+
+int run_in_child(const JobOptions& options, Copies& copies, const std::function<void()>& first) {
+  std::fflush(nullptr);
   const pid_t child = fork();
   if (child < 0) throw std::runtime_error("no child can be made");
   if (child == 0) {
-    dup2(file, 1);
-    dup2(file, 2);
-    alarm(kLongestRun);
-    const int status = run_job(options, copies);
+    first();
+    int status = kBadUse;
+    try {
+      status = run_job(options, copies);
+    } catch (const std::exception& error) {
+      std::fprintf(stderr, "ptlsim: %s\n", error.what());
+    }
     std::fflush(nullptr);
     _Exit(status);
   }
@@ -49,14 +63,6 @@ int try_seed(const JobOptions& options, Copies& copies, int file) {
   return WIFSIGNALED(status) ? (WTERMSIG(status) == SIGALRM ? 124 : 128 + WTERMSIG(status)) : WEXITSTATUS(status);
 }
 
-}  // namespace
-
-int run_job(const JobOptions& options, Copies& copies) {
-  Ranks& ranks = *new Ranks(options);  // what is on its fibers is never destroyed
-  ranks.load(copies);
-  return ranks.run();
-}
-
 int explore(JobOptions options, Copies& copies, double seconds) {
   const double end = wall() + seconds;
   uint32_t tried = 0;
@@ -64,7 +70,11 @@ int explore(JobOptions options, Copies& copies, double seconds) {
     ++options.seed;
     ++tried;
     const int file = memfd_create("output", MFD_CLOEXEC);
-    const int status = try_seed(options, copies, file);
+    const int status = run_in_child(options, copies, [file] {
+      dup2(file, 1);
+      dup2(file, 2);
+      alarm(kLongestRun);
+    });
     if (status != 0) {
       copy_out(file);
       std::fprintf(stderr, "ptlsim: seed %lu fails with status %d, after %u that did not; --compute zero --seed %lu replays it\n",

@@ -122,8 +122,10 @@ int run(int argc, char** argv) {
   Copies copies(path_of(options->job.command[0]), rank_library(), record ? record->library() : "");
   watch_for_crashes();
   if (options->explore) return explore(options->job, copies, *options->explore);
-  const int result = run_job(options->job, copies);
-  return record && !record->join() && result == 0 ? 1 : result;
+  if (!record) return run_job(options->job, copies);
+  // Records are joined however the run ends.
+  const int result = run_in_child(options->job, copies, [] {});
+  return !record->join() && result == 0 ? 1 : result;
 }
 
 }  // namespace
