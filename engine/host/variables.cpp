@@ -39,7 +39,7 @@ std::span<const Variable> environment_variables() {
        "what happened when, for Perfetto (ui.perfetto.dev): the vertices of each execution of GOAL schedules, written at the end to "
        "trace.0.json (rank 0) ..., which makes schedules a little slower; what a VODCA program did with its views, to trace.views.0.json"},
       {"PTL_RECORD", "name of a file, as run.goal or run.bin", "no recording",
-       "ptlrun writes the run of an MPI program there as a GOAL schedule, as with --record"},
+       "ptlrun writes the run of a program there as a GOAL schedule, as with --record"},
       {"PTL_COLLECTIVES", "as allreduce=ring,file=/etc/rules,nodes=off", "chosen by size and ranks",
        "algorithms of the GOAL collectives, whatever the table in engine/goal/collectives/choice.cpp says: one for a collective, whatever "
        "the size, also where the node's shared memory would do it; or a file of rules by size and ranks "

@@ -160,7 +160,7 @@ int join(const Options& options) {
   const goalc::Joined joined = goalc::join_records(options.records);
   goal::validate(joined.ranks);
   std::string text = "// Recorded by ptlrun --record: calc is what a rank computed between two calls, in ns.\n// The program took " +
-                     std::to_string(joined.took_ns) + " ns from MPI_Init to MPI_Finalize.\n";
+                     std::to_string(joined.took_ns) + " ns from the end of its initialisation to its last call.\n";
   for (const std::string& remark : joined.remarks) {
     std::fprintf(stderr, "goalc: %s: %s\n", options.output.c_str(), remark.c_str());
     text += "// " + remark + ".\n";

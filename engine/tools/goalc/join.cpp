@@ -5,11 +5,14 @@
 
 #include <algorithm>
 #include <memory>
+#include <set>
 #include <stdexcept>
 #include <tuple>
 
+#include "engine/tools/goalc/locks.hpp"
 #include "engine/tools/goalc/rank_program.hpp"
 #include "engine/tools/goalc/records.hpp"
+#include "engine/tools/goalc/words.hpp"
 
 namespace portunus::goalc {
 
@@ -24,7 +27,7 @@ using record::What;
 namespace {
 
 // Kinds of messages that share a communicator, apart from the contexts of records.
-enum class Use : uint32_t { collective = 16, put, request, reply, flush, flushed, open, complete };
+enum class Use : uint32_t { collective = 16, put, request, reply, acknowledgement, open, complete, lock };
 
 // The message that came for a receive, which the record of its start lacks.
 struct Match {
@@ -48,14 +51,17 @@ class Joiner {
  private:
   struct Rank {
     std::unique_ptr<RankRecords> records;
-    std::unordered_map<uint32_t, uint32_t> comms;                            // from the rank's number to the job's
-    std::map<uint32_t, std::vector<VertexId>> fences;                        // by communicator: where each was passed
+    std::map<uint32_t, size_t> collects;               // by communicator
+    std::map<uint32_t, std::set<uint32_t>> accessed;   // by communicator: the ranks in whose memory something may not have ended
+    std::unordered_map<uint32_t, uint32_t> comms;      // from the rank's number to the job's
+    std::map<uint32_t, std::vector<VertexId>> fences;  // by communicator: where each was passed
     std::map<std::pair<uint32_t, uint32_t>, std::vector<VertexId>> awaited;  // and origin: where each of its epochs was seen to end
     std::map<std::pair<uint32_t, uint32_t>, uint64_t> completed;             // and target
     std::map<std::pair<uint32_t, uint32_t>, RankProgram::Vertices> leaving;  // and target: what has to end before the epoch does
     std::map<std::pair<uint32_t, uint32_t>, RankProgram::Vertices> coming;   // and origin: what that has put here since its last flush
   };
 
+  void look_ahead(uint32_t rank);
   void read(uint32_t rank);
   void define(Rank& rank, const Record& record, std::span<const uint64_t> numbers);
   std::unordered_map<uint64_t, Match> matches_of(uint32_t rank) const;
@@ -63,10 +69,12 @@ class Joiner {
   void take_message(uint32_t rank, const Record& record, const std::unordered_map<uint64_t, Match>& matches);
   void take_collective(uint32_t rank, const Record& record, std::span<const uint64_t> numbers);
   void take_epoch(uint32_t rank, const Record& record);
-  void put(uint32_t rank, const Record& record);
-  void get(uint32_t rank, const Record& record);
-  void flush(uint32_t rank, uint32_t comm, uint32_t target);
+  void put(uint32_t rank, const Record& record, std::span<const uint64_t> numbers);
+  void get(uint32_t rank, const Record& record, std::span<const uint64_t> numbers);
   void flush(uint32_t rank, const Record& record);
+  void wait_for_acknowledgements(uint32_t rank, uint32_t comm);
+  void wait_for_acknowledgement(uint32_t rank, uint32_t comm, uint32_t target);
+  void take_lock(uint32_t rank, const Record& record);
   void fence(uint32_t rank, uint32_t comm);
   void end_epochs();
   void pair_messages();
@@ -84,9 +92,22 @@ class Joiner {
   std::unordered_map<uint64_t, uint32_t> by_hash_;
   std::map<std::tuple<uint32_t, uint32_t, int32_t>, uint32_t> tags_;
   std::vector<Put> puts_;
+  Words words_;
+  Locks locks_;
+  std::map<std::pair<uint64_t, size_t>, std::vector<uint64_t>> collected_;  // of the n-th collect of a communicator the bytes of each
   bool crowded_ = false, foreign_ = false, threads_ = false;
   Joined joined_;
 };
+
+// The call that ends a program's use of an interface.
+const char* end_of(record::Interface interface) {
+  switch (interface) {
+    case record::Interface::mpi: return "MPI_Finalize";
+    case record::Interface::shmem: return "shmem_finalize";
+    case record::Interface::portals: return "PtlFini";
+  }
+  return "an end";
+}
 
 // Whether a collective of this communicator has the root and the numbers that it must have.
 bool fits_collective(const Record& record, std::span<const uint64_t> numbers, const CommFacts& comm) {
@@ -101,6 +122,7 @@ bool fits_collective(const Record& record, std::span<const uint64_t> numbers, co
     case record::Collective::scatterv: return root < size && (numbers.empty() || numbers.size() == size);
     case record::Collective::allgatherv:
     case record::Collective::reduce_scatter: return numbers.size() == size;
+    case record::Collective::collect: return numbers.empty();
     case record::Collective::alltoallv: return numbers.size() == 2 * size;
     case record::Collective::exchange: {
       const size_t links = numbers.size() / 2;
@@ -146,9 +168,28 @@ std::unordered_map<uint64_t, Match> Joiner::matches_of(uint32_t rank) const {
   return matches;
 }
 
-void Joiner::read(uint32_t rank) {
+// Reads what the schedules of other ranks need: when the rank takes locks, and how much it brings to each collect.
+void Joiner::look_ahead(uint32_t rank) {
   if (::access(record::file_of(folder_, static_cast<int>(rank)).c_str(), F_OK) != 0) return;
   ranks_[rank].records = std::make_unique<RankRecords>(folder_, static_cast<int>(rank));
+  std::unordered_map<uint32_t, std::span<const uint64_t>> comms;
+  std::map<uint32_t, size_t> collects;
+  ranks_[rank].records->each([&](const Record& record, std::span<const uint64_t> numbers) {
+    if (record.what == What::communicator && !numbers.empty()) comms[record.comm] = numbers;
+    if (record.what == What::lock) locks_.taken(rank, record.object, record.time_ns);
+    if (record.what == What::unlock) locks_.given_back(rank, record.object, record.time_ns);
+    if (record.what != What::collective || static_cast<record::Collective>(record.detail) != record::Collective::collect) return;
+    const std::span<const uint64_t> comm = comms[record.comm];
+    if (comm.empty()) return;
+    std::vector<uint64_t>& sizes = collected_[{comm[0], collects[record.comm]++}];
+    sizes.resize(comm.size() - 1);
+    for (size_t i = 1; i < comm.size(); ++i)
+      if (comm[i] == rank) sizes[i - 1] = record.bytes;
+  });
+}
+
+void Joiner::read(uint32_t rank) {
+  if (!ranks_[rank].records) return;
   const auto matches = matches_of(rank);
   const Header& header = ranks_[rank].records->header();
   threads_ = threads_ || header.threads != 0;
@@ -178,6 +219,9 @@ bool Joiner::fits(uint32_t rank, const Record& record, std::span<const uint64_t>
     case What::note:
     case What::done:
     case What::void_request: return true;
+    case What::wait_word:
+      if (numbers.size() != 2) return false;
+      break;
     case What::send:
     case What::start_send:
     case What::receive:
@@ -192,6 +236,9 @@ bool Joiner::fits(uint32_t rank, const Record& record, std::span<const uint64_t>
     case What::post:
     case What::flush:
     case What::fence:
+    case What::order:
+    case What::lock:
+    case What::unlock:
     case What::collective: break;
     default: return false;
   }
@@ -211,8 +258,12 @@ void Joiner::take(uint32_t rank, const Record& record, std::span<const uint64_t>
     case What::receive:
     case What::post:
     case What::done: return take_message(rank, record, matches);
-    case What::put: return put(rank, record);
-    case What::get: return get(rank, record);
+    case What::put: return put(rank, record, numbers);
+    case What::get: return get(rank, record, numbers);
+    case What::order: return words_.order(rank, comm_of(rank, record));
+    case What::wait_word: return words_.wait(rank, numbers[0], numbers[1], record.time_ns, programs_[rank].pass());
+    case What::lock:
+    case What::unlock: return take_lock(rank, record);
     case What::flush: return flush(rank, record);
     case What::fence: return fence(rank, comm_of(rank, record));
     case What::open:
@@ -249,68 +300,91 @@ void Joiner::take_collective(uint32_t rank, const Record& record, std::span<cons
     foreign_ = true;
     return;
   }
-  const CollectiveCall call{static_cast<record::Collective>(record.detail), static_cast<uint32_t>(record.peer), record.bytes,
-                            static_cast<uint32_t>(record.tag), numbers};
+  CollectiveCall call{static_cast<record::Collective>(record.detail), static_cast<uint32_t>(record.peer), record.bytes,
+                      static_cast<uint32_t>(record.tag), numbers};
+  if (call.kind == record::Collective::collect) {
+    call.kind = record::Collective::allgatherv;
+    std::vector<uint64_t>& sizes = collected_[{comms_[comm].hash, ranks_[rank].collects[comm]++}];
+    sizes.resize(comms_[comm].ranks.size());
+    call.numbers = sizes;
+  }
   RankProgram::Vertices last = programs_[rank].collective(call, comms_[comm], tag_of(comm, Use::collective), crowded_);
   if (record.object != 0) programs_[rank].remember(record.object, std::move(last));
   else programs_[rank].wait_for(last);
 }
 
-void Joiner::put(uint32_t rank, const Record& record) {
+void Joiner::put(uint32_t rank, const Record& record, std::span<const uint64_t> numbers) {
   const uint32_t comm = comm_of(rank, record);
   const auto target = static_cast<uint32_t>(record.peer);
   const uint32_t tag = tag_of(comm, Use::put);
   Rank& mine = ranks_[rank];
-  const VertexId sent = programs_[rank].send(record.bytes, target, tag, false);
+  const VertexId sent = programs_[rank].send(record.bytes, target, tag, (record.detail & record::kBlocking) != 0);
   const VertexId arrival = programs_[target].recv_freely(record.bytes, rank, tag);
   mine.leaving[{comm, target}].push_back(sent);
   ranks_[target].coming[{comm, rank}].push_back(arrival);
-  puts_.push_back({comm, rank, target, mine.fences[comm].size(), mine.completed[{comm, target}], arrival});
+  mine.accessed[comm].insert(target);
+  if (!numbers.empty())
+    words_.put({comm, rank, target, numbers[0], record.bytes, record.time_ns, (record.detail & record::kBehind) != 0, arrival});
+  else puts_.push_back({comm, rank, target, mine.fences[comm].size(), mine.completed[{comm, target}], arrival});
   if (record.object != 0) programs_[rank].remember(record.object, {sent});
 }
 
-void Joiner::get(uint32_t rank, const Record& record) {
+void Joiner::get(uint32_t rank, const Record& record, std::span<const uint64_t> numbers) {
   const uint32_t comm = comm_of(rank, record);
   const auto target = static_cast<uint32_t>(record.peer);
   const uint32_t request = tag_of(comm, Use::request), reply = tag_of(comm, Use::reply);
-  programs_[rank].send(0, target, request, false);
-  const VertexId got = programs_[rank].recv(record.bytes, target, reply, false);
-  const VertexId asked = programs_[target].recv_freely(0, rank, request);
+  const uint64_t asking = numbers.empty() ? 0 : numbers[0];
+  programs_[rank].send(asking, target, request, false);
+  const VertexId got = programs_[rank].recv(record.bytes, target, reply, (record.detail & record::kBlocking) != 0);
+  const VertexId asked = programs_[target].recv_freely(asking, rank, request);
   programs_[target].send_after(record.bytes, rank, reply, std::span(&asked, 1));
   ranks_[rank].leaving[{comm, target}].push_back(got);
+  ranks_[rank].accessed[comm].insert(target);
+  if (numbers.size() > 1) words_.put({comm, rank, target, numbers[1], asking, record.time_ns, false, asked});
   if (record.object != 0) programs_[rank].remember(record.object, {got});
 }
 
-// A message there, answered when all that was put there lies there.
-void Joiner::flush(uint32_t rank, uint32_t comm, uint32_t target) {
+// A message comes back when all that was put there lies there.
+void Joiner::wait_for_acknowledgement(uint32_t rank, uint32_t comm, uint32_t target) {
   RankProgram::Vertices& leaving = ranks_[rank].leaving[{comm, target}];
   RankProgram::Vertices& coming = ranks_[target].coming[{comm, rank}];
   programs_[rank].wait_for(leaving);
   leaving.clear();
   if (coming.empty()) return;
-  programs_[rank].send(0, target, tag_of(comm, Use::flush), false);
-  coming.push_back(programs_[target].recv_freely(0, rank, tag_of(comm, Use::flush)));
-  programs_[target].send_after(0, rank, tag_of(comm, Use::flushed), coming);
+  const uint32_t tag = tag_of(comm, Use::acknowledgement);
+  programs_[target].send_after(0, rank, tag, coming);
   coming.clear();
-  programs_[rank].recv(0, target, tag_of(comm, Use::flushed), true);
+  words_.acknowledge(rank, comm, target);
+  programs_[rank].wait_for(programs_[rank].recv(0, target, tag, false));
+}
+
+void Joiner::wait_for_acknowledgements(uint32_t rank, uint32_t comm) {
+  for (const uint32_t target : std::exchange(ranks_[rank].accessed[comm], {})) wait_for_acknowledgement(rank, comm, target);
 }
 
 void Joiner::flush(uint32_t rank, const Record& record) {
   const uint32_t comm = comm_of(rank, record);
-  if (record.peer >= 0) return flush(rank, comm, static_cast<uint32_t>(record.peer));
-  for (uint32_t target = 0; target < ranks_.size(); ++target) flush(rank, comm, target);
+  if (record.peer >= 0) wait_for_acknowledgement(rank, comm, static_cast<uint32_t>(record.peer));
+  else wait_for_acknowledgements(rank, comm);
 }
 
 void Joiner::fence(uint32_t rank, uint32_t comm) {
-  for (uint32_t target = 0; target < ranks_.size(); ++target) {
-    RankProgram::Vertices& leaving = ranks_[rank].leaving[{comm, target}];
-    programs_[rank].wait_for(leaving);
-    leaving.clear();
-    ranks_[target].coming[{comm, rank}].clear();
-  }
+  wait_for_acknowledgements(rank, comm);
   programs_[rank].wait_for(
       programs_[rank].collective({record::Collective::barrier, 0, 0, 0, {}}, comms_[comm], tag_of(comm, Use::collective), crowded_));
   ranks_[rank].fences[comm].push_back(programs_[rank].pass());
+}
+
+// A lock comes by a message from who had it last.
+void Joiner::take_lock(uint32_t rank, const Record& record) {
+  const uint32_t tag = tag_of(comm_of(rank, record), Use::lock);
+  if (record.what == What::lock) {
+    const int before = locks_.before(rank);
+    if (before >= 0) programs_[rank].recv(sizeof(uint64_t), static_cast<uint32_t>(before), tag, true);
+    return;
+  }
+  const int next = locks_.next(rank);
+  if (next >= 0) programs_[rank].send(sizeof(uint64_t), static_cast<uint32_t>(next), tag, false);
 }
 
 void Joiner::take_epoch(uint32_t rank, const Record& record) {
@@ -321,10 +395,7 @@ void Joiner::take_epoch(uint32_t rank, const Record& record) {
   if (record.what == What::open) program.send(0, peer, tag_of(comm, Use::open), false);
   if (record.what == What::start) program.recv(0, peer, tag_of(comm, Use::open), true);
   if (record.what == What::complete) {
-    RankProgram::Vertices& leaving = mine.leaving[{comm, peer}];
-    program.wait_for(leaving);
-    leaving.clear();
-    ranks_[peer].coming[{comm, rank}].clear();
+    wait_for_acknowledgement(rank, comm, peer);
     program.send(0, peer, tag_of(comm, Use::complete), false);
     ++mine.completed[{comm, peer}];
   }
@@ -374,17 +445,21 @@ void Joiner::remark_ends() {
     const State state = records ? records->header().state.load(std::memory_order_acquire) : State::running;
     if (state == State::finished) continue;
     joined_.remarks.push_back("rank " + std::to_string(rank) +
-                              (!records                   ? " has recorded nothing"
-                               : state == State::no_space ? " is cut: the disk had no room for more records"
-                                                          : " is cut: it ended without MPI_Finalize"));
+                              (!records ? " has recorded nothing"
+                               : state == State::no_space
+                                   ? " is cut: the disk had no room for more records"
+                                   : std::string(" is cut: it ended without ") + end_of(records->header().interface)));
   }
-  if (threads_) joined_.remarks.emplace_back("several threads called MPI at once; they are recorded as if one had, in the order of time");
+  if (threads_) joined_.remarks.emplace_back("several threads called at once; they are recorded as if one had, in the order of time");
   if (foreign_) joined_.remarks.emplace_back("messages with processes of other jobs, and collectives of intercommunicators, are left out");
 }
 
 Joined Joiner::join() {
+  for (uint32_t rank = 0; rank < ranks_.size(); ++rank) look_ahead(rank);
+  locks_.resolve();
   for (uint32_t rank = 0; rank < ranks_.size(); ++rank) read(rank);
   end_epochs();
+  words_.resolve([this](uint32_t rank, VertexId wait, VertexId arrival) { programs_[rank].after(wait, arrival); });
   remark_ends();
   for (RankProgram& program : programs_) joined_.ranks.push_back(program.finish());
   pair_messages();

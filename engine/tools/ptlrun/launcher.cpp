@@ -162,7 +162,7 @@ RankPlan Launcher::plan_rank(const Job& job, int local) {
   environment["PTL_LOCAL_RANK"] = std::to_string(of.before + local);
   environment["PTL_LOCAL_SIZE"] = std::to_string(of.before + of.here().ranks);
   environment.erase(record::kVariable);  // of jobs that ranks have started nothing is recorded
-  if (recording_ && of.number == 0) recording_->prepare(environment);
+  if (recording_ && of.number == 0) recording_->prepare(plan.app->program_path, environment);
   for (const std::string& item : job.server->environment_of(plan.rank))
     environment[item.substr(0, item.find('='))] = item.substr(item.find('=') + 1);
   for (const auto& [name, value] : environment) plan.environment.push_back(name + "=" + value);

@@ -90,9 +90,8 @@ void declare(CLI::App& app, Words& words, Options& options) {
   app.add_flag("--tag-output", options.tag_output, "put [rank] or [rank:err] before each line of output");
   app.add_flag("!--let-hang", options.find_hangs, "do not end the job when ranks wait for one another for ever");
   app.add_flag("--keep-going", options.keep_going, "let the other ranks go on when one dies or exits non-zero");
-  app.add_option(
-         "--record", options.record,
-         "write the run of an MPI program as a GOAL schedule, which goalrun executes: text, or the binary form as *.bin [PTL_RECORD]")
+  app.add_option("--record", options.record,
+                 "write the run of a program as a GOAL schedule, which goalrun executes: text, or the binary form as *.bin [PTL_RECORD]")
       ->type_name("FILE");
   app.add_option("--agent", options.agent,
                  "what starts ptlrun on the hosts of -host and -hostfile: COMMAND HOST SHELL-COMMAND; default ssh")

@@ -15,11 +15,9 @@
 namespace portunus::launch {
 namespace {
 
-std::string find_library() {
-  const std::string found = record::find_library(PTL_LIBRARY_FOLDER);
-  if (found.empty())
-    throw Refusal(kNotFound,
-                  std::string("the library that records, ") + record::kLibrary + ", was not found; install it beside the others");
+std::string find_library(const std::string& name) {
+  const std::string found = record::find_library(PTL_LIBRARY_FOLDER, name);
+  if (found.empty()) throw Refusal(kNotFound, "the library that records, " + name + ", was not found; install it beside the others");
   return found;
 }
 
@@ -27,13 +25,14 @@ std::string find_library() {
 bool can_be_preloaded(const std::string& path) { return path.find_first_of(" :") == std::string::npos; }
 
 // A path of the library that can be preloaded.
-std::string preloadable(const std::string& library, const std::string& job_folder) {
+std::string preloadable(const std::string& name, const std::string& job_folder) {
+  const std::string library = find_library(name);
   if (can_be_preloaded(library)) return library;
-  const std::string link = job_folder + "/" + record::kLibrary;
+  const std::string link = job_folder + "/" + name;
   if (!can_be_preloaded(link))
     throw Refusal(kBadUse,
                   "--record cannot load " + library + " from " + job_folder + "; set TMPDIR to a folder without spaces and colons");
-  if (symlink(library.c_str(), link.c_str()) != 0)
+  if (symlink(library.c_str(), link.c_str()) != 0 && errno != EEXIST)
     throw Refusal(1, "the link " + link + " cannot be made (" + std::strerror(errno) + "); set TMPDIR to a folder that can be written");
   return link;
 }
@@ -46,7 +45,7 @@ std::string find_goalc() {
 }  // namespace
 
 Recording::Recording(const std::string& file, const std::string& job_folder)
-    : file_(file), folder_(job_folder + "/record"), library_(preloadable(find_library(), job_folder)), goalc_(find_goalc()) {
+    : file_(file), job_folder_(job_folder), folder_(job_folder + "/record"), goalc_(find_goalc()) {
   const int fd = open(file.c_str(), O_WRONLY | O_CREAT | O_CLOEXEC, 0666);
   if (fd < 0) throw Refusal(kBadUse, "--record " + file + " cannot be written (" + std::strerror(errno) + "); give a path that can");
   close(fd);
@@ -54,9 +53,18 @@ Recording::Recording(const std::string& file, const std::string& job_folder)
     throw Refusal(1, "the folder " + folder_ + " cannot be made (" + std::strerror(errno) + "); set TMPDIR to one that has space");
 }
 
-void Recording::prepare(std::map<std::string, std::string>& environment) const {
+const std::string& Recording::libraries_of(const std::string& program) {
+  std::string& libraries = libraries_[program];
+  if (libraries.empty())
+    for (const std::string& name : record::libraries_for(program))
+      libraries += (libraries.empty() ? "" : ":") + preloadable(name, job_folder_);
+  return libraries;
+}
+
+void Recording::prepare(const std::string& program, std::map<std::string, std::string>& environment) {
+  const std::string& libraries = libraries_of(program);
   std::string& loaded = environment["LD_PRELOAD"];
-  loaded = loaded.empty() ? library_ : library_ + ":" + loaded;
+  loaded = loaded.empty() ? libraries : libraries + ":" + loaded;
   environment[record::kVariable] = folder_;
 }
 

@@ -10,16 +10,19 @@ namespace portunus::launch {
 
 class Recording {
  public:
-  // Makes the folder inside of the job's own. Throws Refusal if it or FILE cannot be written, or the library or goalc is not there.
+  // Makes the folder inside of the job's own. Throws Refusal if it or FILE cannot be written, or goalc is not there.
   Recording(const std::string& file, const std::string& job_folder);
 
-  // Adds what a rank of the job needs.
-  void prepare(std::map<std::string, std::string>& environment) const;
+  // Adds what a rank of the job that executes the file `program` needs. Throws Refusal if a library that records is not there.
+  void prepare(const std::string& program, std::map<std::string, std::string>& environment);
   // Writes FILE. False, with a sentence on stderr, if that failed.
   [[nodiscard]] bool join() const;
 
  private:
-  std::string file_, folder_, library_, goalc_;
+  const std::string& libraries_of(const std::string& program);
+
+  std::string file_, job_folder_, folder_, goalc_;
+  std::map<std::string, std::string> libraries_;  // by program, as LD_PRELOAD has them
 };
 
 }  // namespace portunus::launch

@@ -3,20 +3,16 @@
 
 #include <dlfcn.h>
 #include <fcntl.h>
-#include <spawn.h>
 #include <sys/mman.h>
-#include <sys/wait.h>
 #include <unistd.h>
 
 #include <algorithm>
-#include <array>
-#include <cstdio>
 #include <cstdlib>
 #include <cstring>
 #include <filesystem>
-#include <sstream>
 #include <stdexcept>
 
+#include "engine/tools/needed_libraries.hpp"
 #include "engine/tools/ptlsim/temporary_folder.hpp"
 
 namespace portunus::ptlsim {
@@ -34,47 +30,6 @@ bool is_shared(const std::string& name) {
        {"libc.so.", "libm.so.", "libdl.so.", "libpthread.so.", "librt.so.", "ld-linux", "libgcc_s.so.", "linux-vdso", "libutil.so."})
     if (name.starts_with(each)) return true;
   return false;
-}
-
-struct Listed {
-  std::string name, path;
-};
-
-std::vector<Listed> lines_of(const std::string& text) {
-  std::vector<Listed> all;
-  std::istringstream lines(text);
-  for (std::string line; std::getline(lines, line);) {
-    std::istringstream words(line);
-    Listed each;
-    std::string arrow;
-    words >> each.name >> arrow >> each.path;
-    if (arrow == "=>") all.push_back(each);
-  }
-  return all;
-}
-
-// The libraries that the dynamic linker would load.
-std::vector<Listed> listed(const std::string& interpreter, const std::string& program) {
-  std::array<int, 2> ends;
-  if (pipe2(ends.data(), O_CLOEXEC) != 0) throw std::runtime_error("no pipe can be made");
-  posix_spawn_file_actions_t actions;
-  posix_spawn_file_actions_init(&actions);
-  posix_spawn_file_actions_adddup2(&actions, ends[1], 1);
-  std::string list = "--list", path = program, loader = interpreter;
-  std::array<char*, 4> words{loader.data(), list.data(), path.data(), nullptr};
-  pid_t child = -1;
-  const int failed = posix_spawn(&child, interpreter.c_str(), &actions, nullptr, words.data(), environ);
-  posix_spawn_file_actions_destroy(&actions);
-  close(ends[1]);
-  std::string text;
-  std::array<char, 4096> buffer;
-  for (ssize_t got; !failed && (got = read(ends[0], buffer.data(), buffer.size())) > 0;)
-    text.append(buffer.data(), static_cast<size_t>(got));
-  close(ends[0]);
-  int status = 0;
-  if (failed || waitpid(child, &status, 0) != child || status != 0)
-    throw std::runtime_error("the libraries of '" + program + "' cannot be found: see 'ldd " + program + "'");
-  return lines_of(text);
 }
 
 // To the same place in the file.
@@ -127,12 +82,13 @@ Copies::Copies(const std::string& program, const std::string& rank_library, cons
 Copies::~Copies() { close(rank_file_); }
 
 void Copies::find_libraries(const std::string& program, const std::string& rank_library) {
-  const std::vector<Listed> shared = listed(program_.interpreter(), rank_library);
+  const std::vector<NeededLibrary> shared = needed_libraries(program_.interpreter(), rank_library);
   bool is_mpi = false;
-  for (const auto& [name, path] : listed(program_.interpreter(), program)) {
+  for (const auto& [name, path] : needed_libraries(program_.interpreter(), program)) {
     is_mpi = is_mpi || name == kMpi;
     if (name.starts_with("libshmem.so.")) throw std::runtime_error("'" + program + "' uses OpenSHMEM, which ptlsim does not simulate");
-    const bool with_mpi = std::any_of(shared.begin(), shared.end(), [&name = name](const Listed& each) { return each.name == name; });
+    const bool with_mpi =
+        std::any_of(shared.begin(), shared.end(), [&name = name](const NeededLibrary& each) { return each.name == name; });
     if (path.empty() || is_ours(name) || is_shared(name) || (with_mpi && !name.starts_with("libstdc++."))) continue;
     if (path[0] != '/') throw std::runtime_error("'" + program + "' needs " + name + ", which is not found");
     add(name, path);

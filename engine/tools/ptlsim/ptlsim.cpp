@@ -90,8 +90,9 @@ void watch_for_crashes() {
 class Record {
  public:
   explicit Record(std::string file)
-      : file_(std::move(file)), library_(record::find_library(PTL_LIBRARY_FOLDER)), goalc_(record::find_goalc()) {
-    if (library_.empty()) throw std::runtime_error(std::string(record::kLibrary) + " was not found; install it beside the other libraries");
+      : file_(std::move(file)), library_(record::find_library(PTL_LIBRARY_FOLDER, record::kMpiLibrary)), goalc_(record::find_goalc()) {
+    if (library_.empty())
+      throw std::runtime_error(std::string(record::kMpiLibrary) + " was not found; install it beside the other libraries");
     if (goalc_.empty()) throw std::runtime_error("goalc was not found; install it beside ptlsim");
     if (!std::ofstream(file_, std::ios::app)) throw std::runtime_error("--record " + file_ + " cannot be written; give a path that can");
     setenv(record::kVariable, folder_.path().c_str(), 1);

@@ -12,18 +12,20 @@
 
 namespace portunus::record {
 
-inline constexpr uint64_t kMagic = 0x31306c616f674c50;
+inline constexpr uint64_t kMagic = 0x32306c616f674c50;
 inline constexpr char kVariable[] = "PTL_RECORD_FOLDER";  // ptlrun tells its ranks; each writes the file `rank.N` there
 
 enum class State : uint32_t { running, finished, no_space };
+enum class Interface : uint32_t { mpi, shmem, portals };
 
 struct Header {
   uint64_t magic = 0;
   int32_t rank = 0, size = 0;
   std::atomic<State> state{State::running};
-  uint32_t threads = 0;           // 1: several threads may have called at once
-  uint64_t begun_ns = 0;          // CLOCK_MONOTONIC
-  std::atomic<uint64_t> used{0};  // bytes of the file that are written, this header included
+  uint32_t threads = 0;                  // 1: several threads may have called at once
+  uint64_t begun_ns = 0;                 // CLOCK_MONOTONIC
+  std::atomic<uint64_t> used{0};         // bytes of the file that are written, this header included
+  Interface interface = Interface::mpi;  // whose calls are recorded
 };
 inline constexpr uint64_t kHeaderBytes = 4096;
 
@@ -37,16 +39,24 @@ enum class What : uint8_t {
   void_request,  // request `object` takes or sends no message: it was cancelled
   communicator,  // `comm` is defined: the numbers are a hash that is the same on its ranks, and their ranks in the job
   collective,    // `detail` says which; `object` is its request, or 0 where what follows waits for it
-  put,           // `bytes` go into memory of rank `peer`; `object` is its request, or 0, and `comm` the window
-  get,           // `bytes` come from there
-  flush,         // what follows waits until all that was put to rank `peer` lies there (peer < 0: to all ranks)
-  fence,         // all ranks of the window meet, and what was put lies there
-  open,          // access to rank `peer` is granted (MPI_Win_post); the other side waits for that (start)
+  put,    // `bytes` go into memory of rank `peer`; `object` is its request, or 0, and `comm` the window. A number is the place there,
+          // `detail` is of PutDetail
+  get,    // `bytes` come from there; a number is how many bytes go there before. `detail` is of PutDetail
+  flush,  // what follows waits until all that was put to rank `peer` lies there (peer < 0: to all ranks)
+  fence,  // all ranks of the window meet, and what was put lies there
+  open,   // access to rank `peer` is granted (MPI_Win_post); the other side waits for that (start)
   start,
   complete,  // access to rank `peer` ends (MPI_Win_complete); the other side waits for that (await)
   await,
-  note  // messages with processes of other jobs, which a schedule cannot express
+  order,      // puts of `comm` to come arrive behind those before (fence)
+  wait_word,  // what was put into memory of this rank has come: the numbers are its place and its bytes
+  lock,       // the lock at place `object` was taken
+  unlock,     // it is given back
+  note        // messages with processes of other jobs, which a schedule cannot express
 };
+
+// Bits of `detail` of puts and gets.
+enum PutDetail : uint8_t { kBlocking = 1, kBehind = 2 };  // what follows waits for it; it arrives behind the put before
 
 // Collectives; the rows of numbers that follow are sizes in bytes.
 enum class Collective : uint8_t {
@@ -65,6 +75,7 @@ enum class Collective : uint8_t {
   scatterv,  // at the root those of all ranks
   allgatherv,
   reduce_scatter,  // those of all ranks
+  collect,         // of this rank alone: an allgatherv
   alltoallv,       // those that go to each rank, those that come from each
   exchange         // messages with neighbours: pairs of rank and bytes, `tag` of them leave, the others come
 };

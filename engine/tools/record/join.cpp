@@ -10,6 +10,9 @@
 #include <climits>
 #include <cstdio>
 #include <cstring>
+#include <stdexcept>
+
+#include "engine/tools/needed_libraries.hpp"
 
 namespace portunus::record {
 namespace {
@@ -21,12 +24,34 @@ std::string own_folder() {
   return self.substr(0, self.rfind('/') + 1);
 }
 
+// None of a program whose libraries are not found: it will say so itself.
+std::vector<NeededLibrary> libraries_of(const std::string& program) {
+  const std::string interpreter = interpreter_of(program);
+  try {
+    return interpreter.empty() ? std::vector<NeededLibrary>() : needed_libraries(interpreter, program);
+  } catch (const std::runtime_error&) {
+    return {};
+  }
+}
+
 }  // namespace
 
-std::string find_library(const std::string& libraries) {
+std::vector<std::string> libraries_for(const std::string& program) {
+  bool mpi = false, shmem = false, portals = false;
+  for (const NeededLibrary& each : libraries_of(program)) {
+    mpi = mpi || each.name.starts_with("libmpi");
+    shmem = shmem || each.name.starts_with("libshmem.") || each.name.starts_with("libsma.");
+    portals = portals || each.name.starts_with("libportals.");
+  }
+  if (!mpi && !shmem && portals) return {kPortalsLibrary};
+  if (mpi == shmem) return {kMpiLibrary, kShmemLibrary};
+  return {mpi ? kMpiLibrary : kShmemLibrary};
+}
+
+std::string find_library(const std::string& libraries, const std::string& name) {
   const std::string here = own_folder();
   for (const std::string& folder : {here + "record/", here + "../record/", here + libraries + "/"})
-    if (access((folder + kLibrary).c_str(), R_OK) == 0) return folder + kLibrary;
+    if (access((folder + name).c_str(), R_OK) == 0) return folder + name;
   return "";
 }
 

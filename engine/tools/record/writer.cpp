@@ -27,7 +27,7 @@ Writer& Writer::instance() {
   return writer;
 }
 
-void Writer::open(int rank, int size) {
+void Writer::open(int rank, int size, Interface interface) {
   const char* const folder = std::getenv(kVariable);
   if (folder == nullptr || *folder == '\0' || is_open()) return;
   fd_ = ::open(file_of(folder, rank).c_str(), O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
@@ -42,6 +42,7 @@ void Writer::open(int rank, int size) {
   header_->magic = kMagic;
   header_->rank = rank;
   header_->size = size;
+  header_->interface = interface;
   header_->used = used_ = kHeaderBytes;
   left_ns_ = header_->begun_ns = now_ns();
   computed_ns_ = 0;                                                        // before the start

@@ -19,7 +19,7 @@ class Writer {
   static Writer& instance();
 
   // Begins the file of this rank. Does nothing where no folder is named, or another process has begun it.
-  void open(int rank, int size);
+  void open(int rank, int size, Interface interface = Interface::mpi);
   void finish();
   void serialise();
 
