@@ -10,6 +10,7 @@
 #include <tuple>
 
 #include "engine/tools/goalc/locks.hpp"
+#include "engine/tools/goalc/portals.hpp"
 #include "engine/tools/goalc/rank_program.hpp"
 #include "engine/tools/goalc/records.hpp"
 #include "engine/tools/goalc/words.hpp"
@@ -94,6 +95,7 @@ class Joiner {
   std::vector<Put> puts_;
   Words words_;
   Locks locks_;
+  Portals portals_{programs_};
   std::map<std::pair<uint64_t, size_t>, std::vector<uint64_t>> collected_;  // of the n-th collect of a communicator the bytes of each
   bool crowded_ = false, foreign_ = false, threads_ = false;
   Joined joined_;
@@ -176,6 +178,7 @@ void Joiner::look_ahead(uint32_t rank) {
   std::map<uint32_t, size_t> collects;
   ranks_[rank].records->each([&](const Record& record, std::span<const uint64_t> numbers) {
     if (record.what == What::communicator && !numbers.empty()) comms[record.comm] = numbers;
+    if (record.what == What::process) portals_.name(record.object, rank);
     if (record.what == What::lock) locks_.taken(rank, record.object, record.time_ns);
     if (record.what == What::unlock) locks_.given_back(rank, record.object, record.time_ns);
     if (record.what != What::collective || static_cast<record::Collective>(record.detail) != record::Collective::collect) return;
@@ -219,6 +222,13 @@ bool Joiner::fits(uint32_t rank, const Record& record, std::span<const uint64_t>
     case What::note:
     case What::done:
     case What::void_request: return true;
+    case What::process:
+    case What::operation:
+    case What::entry:
+    case What::entry_gone:
+    case What::count:
+    case What::count_wait:
+    case What::event: return Portals::fits(record, numbers.size());
     case What::wait_word:
       if (numbers.size() != 2) return false;
       break;
@@ -270,6 +280,15 @@ void Joiner::take(uint32_t rank, const Record& record, std::span<const uint64_t>
     case What::start:
     case What::complete:
     case What::await: return take_epoch(rank, record);
+    case What::operation:
+    case What::entry:
+    case What::entry_gone:
+    case What::count:
+    case What::count_wait:
+    case What::event:
+      if (!portals_.take(rank, record, numbers)) foreign_ = true;
+      return;
+    case What::process:
     case What::end:
     case What::void_request: return;
   }
@@ -459,6 +478,7 @@ Joined Joiner::join() {
   locks_.resolve();
   for (uint32_t rank = 0; rank < ranks_.size(); ++rank) read(rank);
   end_epochs();
+  portals_.resolve();
   words_.resolve([this](uint32_t rank, VertexId wait, VertexId arrival) { programs_[rank].after(wait, arrival); });
   remark_ends();
   for (RankProgram& program : programs_) joined_.ranks.push_back(program.finish());

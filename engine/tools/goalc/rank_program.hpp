@@ -45,6 +45,7 @@ class RankProgram {
   // Those that the program knows nothing of: they start with the schedule, or after what is named.
   goal::VertexId send_after(uint64_t bytes, uint32_t peer, uint32_t tag, std::span<const goal::VertexId> after);
   goal::VertexId recv_freely(uint64_t bytes, uint32_t peer, uint32_t tag) { return builder_.recv({}, bytes, peer, tag); }
+  goal::VertexId join_freely() { return builder_.join(); }
   // The operations that end last.
   Vertices collective(const CollectiveCall& call, const CommFacts& comm, uint32_t tag, bool crowded);
 

@@ -52,11 +52,40 @@ enum class What : uint8_t {
   wait_word,  // what was put into memory of this rank has come: the numbers are its place and its bytes
   lock,       // the lock at place `object` was taken
   unlock,     // it is given back
-  note        // messages with processes of other jobs, which a schedule cannot express
+  // Programs of Portals have the following; the numbers are those of the structures below.
+  process,     // this rank is process `object` (process_number)
+  operation,   // `bytes` go to a portal table entry of another process; `detail`: of OperationDetail
+  entry,       // list entry `object` was appended
+  entry_gone,  // it was unlinked
+  count,       // `bytes` are added to counting event `object`; with `detail` 1 it becomes them
+  count_wait,  // counting event `object` was waited for
+  event,       // a full event was taken; `detail` 0: something came, 1: an operation of this rank has ended at its target
+  note         // messages with processes of other jobs, which a schedule cannot express
 };
 
 // Bits of `detail` of puts and gets.
 enum PutDetail : uint8_t { kBlocking = 1, kBehind = 2 };  // what follows waits for it; it arrives behind the put before
+
+// An operation's counting events are their handles + 1, 0 is none.
+enum OperationDetail : uint8_t { kCountsSend = 1, kCountsReply = 2, kCountsAck = 4, kCountsBytes = 8, kAcknowledged = 16 };
+struct OperationNumbers {
+  uint64_t process, index, bits;
+  uint64_t back;                // bytes that come back
+  uint64_t counter, user;       // of the memory descriptor; the pointer that its events have
+  uint64_t trigger, threshold;  // of a triggered one
+};
+struct EntryNumbers {
+  uint64_t index, bits, ignored;
+  uint64_t counter, flags;  // kOnce, kBytes
+};
+inline constexpr uint64_t kOnce = 1, kBytes = 2;
+struct CountNumbers {
+  uint64_t trigger, threshold;
+};
+struct EventNumbers {
+  uint64_t process, index, bits, user;
+};
+inline uint64_t process_number(uint32_t nid, uint32_t pid) { return uint64_t{nid} << 32 | pid; }
 
 // Collectives; the rows of numbers that follow are sizes in bytes.
 enum class Collective : uint8_t {
