@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""ptlsim_test.py PTLSIM PTLRUN GOALC SIMULATED SIMULATED_CXX STATIC HALO CONJUGATE_GRADIENT: programs simulated, beside their real runs."""
+"""ptlsim_test.py PTLSIM PTLRUN GOALC SIMULATED SIMULATED_CXX STATIC HALO CONJUGATE_GRADIENT HEAT_RMA: programs simulated, beside their real runs."""
 import collections
 import os
 import pathlib
@@ -77,7 +77,8 @@ class Results(unittest.TestCase):
     def test_a_recorded_run_takes_as_long_by_goalc_as_it_took(self):
         with tempfile.TemporaryDirectory() as folder:
             file = pathlib.Path(folder) / "run.goal"
-            for words in ((HALO, "--rows", "64", "--columns", "400", "--steps", "20"), (CONJUGATE_GRADIENT, "--side", "40")):
+            for words in ((HALO, "--rows", "64", "--columns", "400", "--steps", "20"), (CONJUGATE_GRADIENT, "--side", "40"),
+                          (HEAT_RMA, "--steps", "50")):
                 for network in ("latency=2us,overhead=200ns,bandwidth=100Gbit", "latency=30us,overhead=3us,bandwidth=1Gbit"):
                     with self.subTest(words=words, network=network):
                         done = simulate(4, "--network", network, "--record", file, *words)
@@ -199,5 +200,5 @@ class Refusals(unittest.TestCase):
 
 
 if __name__ == "__main__":
-    PTLSIM, PTLRUN, GOALC, SIMULATED, SIMULATED_CXX, STATIC, HALO, CONJUGATE_GRADIENT = sys.argv[1:9]
+    PTLSIM, PTLRUN, GOALC, SIMULATED, SIMULATED_CXX, STATIC, HALO, CONJUGATE_GRADIENT, HEAT_RMA = sys.argv[1:10]
     unittest.main(argv=sys.argv[:1])
