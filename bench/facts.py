@@ -34,6 +34,13 @@ def numbers(text):
     return [int(word) for word in words]
 
 
+def numbers_from_0(text):
+    """The same, where 0 is a number, too."""
+    if not re.fullmatch(r"\d+(,\d+)*", text):
+        raise argparse.ArgumentTypeError(f"'{text}' is no list of numbers, such as 0,10")
+    return [int(word) for word in text.split(",")]
+
+
 def names(known):
     """The type of an argument that lists some of these."""
     def listed(text):

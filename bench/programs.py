@@ -17,8 +17,9 @@ PEERS = [
 # What ours takes of a build folder.
 TARGETS = ["engine/tools/ptlrun", "portals/libportals.so.4.3.0", "mpi-adi/libmpi_abi.so.1", "mpi-adi/libmpi.so"]
 TARGETS_OF_RECORD = ["engine/tools/goalc", "engine/tools/goalrun", "engine/tools/record/libportunus_record.so.0"]
-SOURCES = {path.stem: path for place in ("compare_mpi", "compare_history", "compare_hybrid", "apps/mpi")
+SOURCES = {path.stem: [path] for place in ("compare_mpi", "compare_history", "compare_hybrid", "compare_crowd", "apps/mpi")
            for path in sorted((facts.ROOT / "bench" / place).glob("*.c"))}
+SOURCES["breadth"] = sorted((facts.ROOT / "bench/compare_breadth").glob("*.c"))
 # The same for all libraries.
 OPTIONS = ["-std=gnu11", "-O2", "-w", *facts.ALIGNED]
 OPTIONS_OF = {"hybrid": ["-fopenmp", "-pthread"]}
@@ -57,7 +58,7 @@ def compile_all(found, names, folder):
                     raise facts.Refusal(f"this bundle has no program '{name}' for {library.name}")
                 continue
             program.parent.mkdir(exist_ok=True)
-            done = facts.run([library.compiler, *OPTIONS, *OPTIONS_OF.get(name, []), str(SOURCES[name]), "-o", str(program), "-lm"])
+            done = facts.run([library.compiler, *OPTIONS, *OPTIONS_OF.get(name, []), *map(str, SOURCES[name]), "-o", str(program), "-lm"])
             if done.returncode:
                 raise facts.Refusal(f"{name}.c does not compile with {library.name}: {facts.why_failed(done)}")
 

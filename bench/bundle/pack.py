@@ -1,5 +1,5 @@
-"""Packs what bench/compare, bench/history, bench/hybrid, bench/checks and bench/record take into one tar compressed by xz: this build,
-stripped, their programs compiled for each library, the peers' launchers, libraries and plugins, Python, a shell, and all that these load.
+"""Packs what bench/compare, history, breadth, crowd, hybrid, checks and record take into one tar compressed by xz: this build, stripped,
+their programs compiled for each library, the peers' launchers, libraries and plugins, Python, a shell, and all that these load.
 
 Unpacked anywhere on a Linux of the same processor it is a system without compilers, in which ./run-bundle runs a command."""
 
@@ -16,7 +16,7 @@ import tempfile
 import facts
 import programs
 
-BENCHES = ["compare", "history", "hybrid", "checks", "record", "facts.py", "programs.py"]
+BENCHES = ["compare", "history", "breadth", "compare_breadth", "crowd", "hybrid", "checks", "record", "facts.py", "programs.py"]
 TOOLS = ["engine/tools/ptlinfo", "engine/tools/ptlstat"]
 # With all that their packages have, and the packages of what these load.
 COMMANDS = ["sh", "env", "python3", "mpiexec.mpich", "mpirun.openmpi"]

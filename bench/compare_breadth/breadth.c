@@ -1,0 +1,78 @@
+/* One kind of MPI call in a loop from MPI_Init on: what do its first rounds take, and what the later ones?
+ *
+ * usage: breadth KIND ROUNDS. Rank 0 prints one line: microseconds a round, of the rank that takes longest, of the first 40 rounds and of
+ * the second half; or "breadth absent", where the library's MPI is older than the call. Written to MPI-3, and MPI-4 where there is one.
+ */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "kinds.h"
+
+enum { kFirst = 40 };
+
+int me, ranks, right, left;
+double *sent, *received;
+int *counts, *places, *byte_places;
+MPI_Datatype *types;
+
+static const struct Kind *const tables[] = {point_to_point, requests, collectives, nonblocking, persistent,
+                                            neighbours,     one_sided, objects,    local_calls, files};
+
+static const struct Kind *find(const char *name) {
+    for (size_t t = 0; t < sizeof tables / sizeof tables[0]; ++t)
+        for (const struct Kind *kind = tables[t]; kind->name; ++kind)
+            if (strcmp(kind->name, name) == 0) return kind;
+    return NULL;
+}
+
+static void make_room(void) {
+    sent = calloc((size_t)ranks * kCount, 2 * sizeof *sent);
+    received = calloc((size_t)ranks * kCount, 2 * sizeof *received);
+    counts = malloc((size_t)ranks * sizeof *counts);
+    places = malloc((size_t)ranks * sizeof *places);
+    byte_places = malloc((size_t)ranks * sizeof *byte_places);
+    types = malloc((size_t)ranks * sizeof *types);
+    for (int r = 0; r < ranks; ++r) {
+        counts[r] = kCount;
+        places[r] = r * kCount;
+        byte_places[r] = r * kCount * (int)sizeof *sent;
+        types[r] = MPI_DOUBLE;
+    }
+}
+
+static double rounds(const struct Kind *kind, long count) {
+    const double begin = MPI_Wtime();
+    for (long i = 0; i < count; ++i) kind->round();
+    return (MPI_Wtime() - begin) * 1e6 / (double)count;
+}
+
+int main(int argc, char **argv) {
+    MPI_Init(&argc, &argv);
+    MPI_Comm_rank(MPI_COMM_WORLD, &me);
+    MPI_Comm_size(MPI_COMM_WORLD, &ranks);
+    const struct Kind *const kind = argc == 3 ? find(argv[1]) : NULL;
+    const long count = argc == 3 ? atol(argv[2]) : 0;
+    if (kind == NULL || count < 2 * kFirst) {
+        if (me == 0) fprintf(stderr, "usage: breadth KIND ROUNDS(%d..); 'bench/breadth --help' lists the kinds\n", 2 * kFirst);
+        MPI_Abort(MPI_COMM_WORLD, 2);
+    }
+    if (kind->round == NULL) {
+        if (me == 0) puts("breadth absent");
+        MPI_Finalize();
+        return 0;
+    }
+    right = (me + 1) % ranks;
+    left = (me + ranks - 1) % ranks;
+    make_room();
+    if (kind->prepare) kind->prepare();
+    double took[2], slowest[2];
+    took[0] = rounds(kind, kFirst);
+    rounds(kind, count / 2 - kFirst);
+    took[1] = rounds(kind, count - count / 2);
+    if (kind->end) kind->end();
+    MPI_Reduce(took, slowest, 2, MPI_DOUBLE, MPI_MAX, 0, MPI_COMM_WORLD);
+    if (me == 0) printf("breadth first=%.3f later=%.3f\n", slowest[0], slowest[1]);
+    MPI_Finalize();
+    return 0;
+}
