@@ -26,10 +26,9 @@ struct OwnWords {
 
 // The state of each thread. Every message reads it, so its address takes no call.
 struct ThreadState {
-  bool waits = false;          // it is inside wait
-  bool looks = false;          // it looks at pollers
-  uint32_t fruitless = 0;      // its polls since one found something
-  uint32_t others_ran_at = 0;  // the stamp of the last time that giving the core up took long; 0: never
+  bool waits = false;      // it is inside wait
+  bool looks = false;      // it looks at pollers
+  uint32_t fruitless = 0;  // its polls since one found something
 };
 #if defined(__GNUC__)
 __attribute__((tls_model("initial-exec")))
@@ -75,10 +74,9 @@ struct ProcessEnvironment : HardwareMemory {
     static constexpr int kMemoryLooks = 12;                       // more of them before each yield: less than half a microsecond
     static constexpr int kStepsAtOnce = 63;                       // without work, under the baton
     static constexpr int kStepsBeforeYield = 16;                  // the same of a waiter that shares its core: half a microsecond
-    // Steps without work of a waiter with a core of its own before it gives way, for the first time, and before it sleeps; and how often
-    // one without gives way before it sleeps.
-    static constexpr int kSpinsUnyielding = 64, kSpins = 40'000, kYields = 400;
-    static constexpr int kLongYields = 8;           // by which others had the core for a millisecond or more, with more ranks than cores
+    // Steps without work of a waiter with a core of its own before it sleeps, some milliseconds; and how often one without gives way.
+    static constexpr int kSpins = 120'000, kYields = 400;
+    static constexpr int kLongYields = 8;           // by which others had the core for a millisecond or more
     static constexpr int kIdleSteps = 8;            // of the engine thread before it sleeps
     static constexpr uint32_t kComingsAtMost = 32;  // of application threads without a step until one steps, whatever it came for
     static constexpr int kLastSteps = 8;            // of who ends a wait or a call
@@ -123,14 +121,7 @@ struct ProcessEnvironment : HardwareMemory {
     constexpr uint32_t kLong = 4096;
     const uint32_t before = stamp();
     sched_yield();
-    if (stamp() - before <= kLong) return false;
-    thread_state.others_ran_at = stamp();
-    return true;
-  }
-  // Whether that was less than some 20 ms ago.
-  static bool is_crowded() {
-    constexpr uint32_t kRecently = 65'536;
-    return thread_state.others_ran_at != 0 && stamp() - thread_state.others_ran_at < kRecently;
+    return stamp() - before > kLong;
   }
 };
 

@@ -1,18 +1,20 @@
 // idle_policy.hpp: what a thread does when it has looked in vain: it looks again, gives its core up, or sleeps, and for how long.
 //
 //   who                                      looks on                     then yields    then sleeps, each time twice as long
-//   a waiter with a core to itself           kSpinsUnyielding steps       to kSpins      until woken; watched memory: kFirstNap .. kLastNap
+//   a waiter with a core to itself           kSpins steps                 -              until woken; watched memory: kFirstNap .. kLastNap
 //   a waiter that shares its core            kStepsBeforeYield steps      kYields times  the same
-//   each of these on a crowded core          -                            -              the same
-//   the same, with more ranks than cores     kStepsBeforeYield steps      kLongYields    the same
+//   the same beside programs that compute    kStepsBeforeYield steps      kLongYields    the same
 //   the engine thread, attended              -                            -              kFirstTick .. kLongestTick
 //   the engine thread, alone                 kIdleSteps steps             -              kFirstTick << 1 .. kLooksAlone, then until woken
 //   who sleeps beside a network              -                            -              kHeartbeat .. kLongestHeartbeat; without a
 //                                                                                        descriptor kPollNap .. kLongestPollNap
 //
 // A policy knows the present alone: how often this wait has looked in vain, and whether this rank has a core for its waiters. Nothing goes
-// over from one wait to the next but the length of heartbeats, and for some 20 ms that the core is crowded: giving it up has taken a turn
-// of programs that compute, a millisecond or more. Each further yield would take as long, where the message wakes a thread that sleeps.
+// over from one wait to the next but the length of heartbeats.
+//
+// A waiter with a core to itself keeps it for about as long as the system's scheduler lets a thread run. Where other programs have the
+// core, too, giving it up costs a turn of theirs, and so does waking: ranks that keep it meet in the turns that they have at the same time,
+// and exchange thousands of messages in each.
 //
 // Thread: a policy belongs to the thread that waits; the heartbeat to all who sleep, whose races cost a nap at most.
 #pragma once
@@ -46,18 +48,16 @@ class WaitPolicy {
     if (plan_.spin_waits) idle_ += steps;
   }
   void found() { idle_ = 0; }
-  // Others had the core for long while this thread gave way: giving way again may take as long, and the message wakes a thread that sleeps.
-  // True: sleep comes next. False: with more ranks than cores the others may be ranks, and what this one waits for, so it takes
-  // kLongYields.
+  // Others had the core for a millisecond or more while this thread gave way. They may be ranks, and what this one waits for; or programs
+  // that compute, for which the message need not wait as often. True: sleep comes next.
   bool others_ran() {
-    const int sleeps = plan_.spin_waits ? Limits::kSpins : Limits::kYields;
-    idle_ = plan_.oversubscribed ? idle_ + (sleeps + Limits::kLongYields - 1) / Limits::kLongYields : sleeps;
-    return idle_ >= sleeps;
+    idle_ += (Limits::kYields + Limits::kLongYields - 1) / Limits::kLongYields;
+    return idle_ >= Limits::kYields;
   }
   Next next() {
     ++idle_;
-    if (plan_.spin_waits && idle_ < Limits::kSpinsUnyielding) return Next::look;
-    return idle_ < (plan_.spin_waits ? Limits::kSpins : Limits::kYields) ? Next::yield : Next::sleep;
+    if (plan_.spin_waits) return idle_ < Limits::kSpins ? Next::look : Next::sleep;
+    return idle_ < Limits::kYields ? Next::yield : Next::sleep;
   }
   // The longest sleep of who watches memory, to which somebody may store without a word.
   int64_t nap_ns() {

@@ -30,10 +30,9 @@ template <class Done>
 [[gnu::always_inline]] inline bool BasicProgress<Memory>::wait_inside(Done& done, int64_t timeout_ns, uint32_t watched) {
   using Policy = WaitPolicy<typename Memory::Limits>;
   Policy policy(plan_);
-  const bool crowded = Memory::is_crowded() && policy.others_ran();
   uint32_t bits = watched;
   bool has_pollers = pollers_.pending(bits);
-  for (int looks = bits == 0 || crowded ? 0 : policy.looks_at_memory(); looks > 0; --looks) {
+  for (int looks = bits == 0 ? 0 : policy.looks_at_memory(); looks > 0; --looks) {
     if (plan_.spin_waits) {
       Memory::relax();
     } else {

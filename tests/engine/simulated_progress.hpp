@@ -202,8 +202,8 @@ struct ProgressOfThreads : Memory {
   using WakeupManager = SimulatedWakeups;
   using Pollers = SimulatedPollers;
   struct Limits {
-    static constexpr int kMemorySpins = 0, kMemoryYields = 0, kMemoryLooks = 0, kSpinsUnyielding = 0, kStepsAtOnce = 0,
-                         kStepsBeforeYield = 0, kSpins = 0, kYields = 0, kLongYields = 1, kIdleSteps = 1, kLastSteps = 1, kLooksAlone = 1;
+    static constexpr int kMemorySpins = 0, kMemoryYields = 0, kMemoryLooks = 0, kStepsAtOnce = 0, kStepsBeforeYield = 0, kSpins = 0,
+                         kYields = 0, kLongYields = 1, kIdleSteps = 1, kLastSteps = 1, kLooksAlone = 1;
     static constexpr uint32_t kComingsAtMost = 1 << 20;
     static constexpr uint32_t kPolls = 1, kPollsCrowded = 1, kNapsAlike = 1;
     static constexpr int64_t kPollNap = 2, kLongestPollNap = 2, kHeartbeat = 2, kLongestHeartbeat = 2, kBlindNap = -1, kFirstNap = -1,
@@ -229,7 +229,6 @@ struct ProgressOfThreads : Memory {
   static uint64_t now() { return 0; }
   static void relax() {}
   static bool yield() { return false; }
-  static bool is_crowded() { return false; }
 };
 
 // A process and its threads. Words that a scenario does not use are constants, so that its states are fewer.
