@@ -230,7 +230,7 @@ bool Joiner::fits(uint32_t rank, const Record& record, std::span<const uint64_t>
     case What::count_wait:
     case What::event: return Portals::fits(record, numbers.size());
     case What::wait_word:
-      if (numbers.size() != 2) return false;
+      if (numbers.size() != 4) return false;
       break;
     case What::send:
     case What::start_send:
@@ -271,7 +271,8 @@ void Joiner::take(uint32_t rank, const Record& record, std::span<const uint64_t>
     case What::put: return put(rank, record, numbers);
     case What::get: return get(rank, record, numbers);
     case What::order: return words_.order(rank, comm_of(rank, record));
-    case What::wait_word: return words_.wait(rank, numbers[0], numbers[1], record.time_ns, programs_[rank].pass());
+    case What::wait_word:
+      return words_.wait(rank, {numbers[0], numbers[1], numbers[2], numbers[3]}, record.time_ns, programs_[rank].pass());
     case What::lock:
     case What::unlock: return take_lock(rank, record);
     case What::flush: return flush(rank, record);
@@ -342,8 +343,9 @@ void Joiner::put(uint32_t rank, const Record& record, std::span<const uint64_t> 
   mine.leaving[{comm, target}].push_back(sent);
   ranks_[target].coming[{comm, rank}].push_back(arrival);
   mine.accessed[comm].insert(target);
-  if (!numbers.empty())
-    words_.put({comm, rank, target, numbers[0], record.bytes, record.time_ns, (record.detail & record::kBehind) != 0, arrival});
+  if (numbers.size() == 3)
+    words_.put({comm, rank, target, numbers[0], record.bytes, record.time_ns, (record.detail & record::kBehind) != 0, arrival,
+                static_cast<record::Change>(numbers[2]), numbers[1]});
   else puts_.push_back({comm, rank, target, mine.fences[comm].size(), mine.completed[{comm, target}], arrival});
   if (record.object != 0) programs_[rank].remember(record.object, {sent});
 }
@@ -359,7 +361,8 @@ void Joiner::get(uint32_t rank, const Record& record, std::span<const uint64_t> 
   programs_[target].send_after(record.bytes, rank, reply, std::span(&asked, 1));
   ranks_[rank].leaving[{comm, target}].push_back(got);
   ranks_[rank].accessed[comm].insert(target);
-  if (numbers.size() > 1) words_.put({comm, rank, target, numbers[1], asking, record.time_ns, false, asked});
+  if (numbers.size() == 4)
+    words_.put({comm, rank, target, numbers[1], asking, record.time_ns, false, asked, static_cast<record::Change>(numbers[3]), numbers[2]});
   if (record.object != 0) programs_[rank].remember(record.object, {got});
 }
 

@@ -44,7 +44,7 @@ int ranks_recorded(const std::string& folder) {
     if (!name.starts_with("rank.")) continue;
     return RankRecords(folder, std::atoi(name.c_str() + 5)).header().size;
   }
-  throw std::runtime_error("nothing was recorded in " + folder + ": no process has called MPI_Init");
+  throw std::runtime_error("nothing was recorded in " + folder + ": no process has called MPI_Init, shmem_init or PtlNIInit");
 }
 
 }  // namespace portunus::goalc

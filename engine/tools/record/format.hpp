@@ -39,17 +39,17 @@ enum class What : uint8_t {
   void_request,  // request `object` takes or sends no message: it was cancelled
   communicator,  // `comm` is defined: the numbers are a hash that is the same on its ranks, and their ranks in the job
   collective,    // `detail` says which; `object` is its request, or 0 where what follows waits for it
-  put,    // `bytes` go into memory of rank `peer`; `object` is its request, or 0, and `comm` the window. A number is the place there,
-          // `detail` is of PutDetail
-  get,    // `bytes` come from there; a number is how many bytes go there before. `detail` is of PutDetail
-  flush,  // what follows waits until all that was put to rank `peer` lies there (peer < 0: to all ranks)
-  fence,  // all ranks of the window meet, and what was put lies there
-  open,   // access to rank `peer` is granted (MPI_Win_post); the other side waits for that (start)
+  put,           // `bytes` go into memory of rank `peer`; `object` is its request, or 0, and `comm` the window. The numbers: WordNumbers,
+                 // `detail` is of PutDetail
+  get,           // `bytes` come from there; a number is how many bytes go there before, others are as of a put
+  flush,         // what follows waits until all that was put to rank `peer` lies there (peer < 0: to all ranks)
+  fence,         // all ranks of the window meet, and what was put lies there
+  open,          // access to rank `peer` is granted (MPI_Win_post); the other side waits for that (start)
   start,
   complete,  // access to rank `peer` ends (MPI_Win_complete); the other side waits for that (await)
   await,
   order,      // puts of `comm` to come arrive behind those before (fence)
-  wait_word,  // what was put into memory of this rank has come: the numbers are its place and its bytes
+  wait_word,  // what was put into memory of this rank has come: the numbers are WaitNumbers
   lock,       // the lock at place `object` was taken
   unlock,     // it is given back
   // Programs of Portals have the following; the numbers are those of the structures below.
@@ -65,6 +65,17 @@ enum class What : uint8_t {
 
 // Bits of `detail` of puts and gets.
 enum PutDetail : uint8_t { kBlocking = 1, kBehind = 2 };  // what follows waits for it; it arrives behind the put before
+
+// A place in memory that is the same number on all ranks, and what an operation makes of an integer there.
+enum class Change : uint64_t { unknown, set, add };
+struct WordNumbers {
+  uint64_t place, value;
+  Change change;
+};
+struct WaitNumbers {
+  uint64_t place, bytes;
+  uint64_t value, is_known;  // of the word when the wait had ended
+};
 
 // An operation's counting events are their handles + 1, 0 is none.
 enum OperationDetail : uint8_t { kCountsSend = 1, kCountsReply = 2, kCountsAck = 4, kCountsBytes = 8, kAcknowledged = 16 };

@@ -36,16 +36,21 @@ std::vector<NeededLibrary> libraries_of(const std::string& program) {
 
 }  // namespace
 
-std::vector<std::string> libraries_for(const std::string& program) {
-  bool mpi = false, shmem = false, portals = false;
+Interfaces interfaces_of(const std::string& program) {
+  Interfaces found;
   for (const NeededLibrary& each : libraries_of(program)) {
-    mpi = mpi || each.name.starts_with("libmpi");
-    shmem = shmem || each.name.starts_with("libshmem.") || each.name.starts_with("libsma.");
-    portals = portals || each.name.starts_with("libportals.");
+    found.mpi = found.mpi || each.name.starts_with("libmpi");
+    found.shmem = found.shmem || each.name.starts_with("libshmem.") || each.name.starts_with("libsma.");
+    found.portals = found.portals || each.name.starts_with("libportals.");
   }
-  if (!mpi && !shmem && portals) return {kPortalsLibrary};
-  if (mpi == shmem) return {kMpiLibrary, kShmemLibrary};
-  return {mpi ? kMpiLibrary : kShmemLibrary};
+  return found;
+}
+
+std::vector<std::string> libraries_for(const std::string& program) {
+  const Interfaces uses = interfaces_of(program);
+  if (!uses.mpi && !uses.shmem && uses.portals) return {kPortalsLibrary};
+  if (uses.mpi == uses.shmem) return {kMpiLibrary, kShmemLibrary};
+  return {uses.mpi ? kMpiLibrary : kShmemLibrary};
 }
 
 std::string find_library(const std::string& libraries, const std::string& name) {

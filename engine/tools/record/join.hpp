@@ -12,8 +12,14 @@ namespace portunus::record {
 inline constexpr char kMpiLibrary[] = "libportunus_record.so.0", kShmemLibrary[] = "libportunus_record_shmem.so.0",
                       kPortalsLibrary[] = "libportunus_record_portals.so.0";
 
-// The libraries that record what a program calls, by the libraries that it needs: of MPI and OpenSHMEM, else of Portals. A script may start
-// anything that uses the former two.
+// The interfaces whose libraries a program needs; those need Portals, too. None of scripts and of what cannot be read.
+struct Interfaces {
+  bool mpi = false, shmem = false, portals = false;
+};
+[[nodiscard]] Interfaces interfaces_of(const std::string& program);
+
+// The libraries that record what a program calls: of MPI and OpenSHMEM, else of Portals. A script may start anything that uses the former
+// two.
 [[nodiscard]] std::vector<std::string> libraries_for(const std::string& program);
 
 // The path of a library in a build folder, or in `libraries`, a path from the folder of this program; empty where it is in neither.

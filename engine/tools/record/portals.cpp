@@ -12,6 +12,9 @@ namespace portunus::record::portals {
 
 namespace {
 
+// Portals is looked up when this library is loaded: it must be there by then.
+[[gnu::used]] int (*const portals_is_needed)(ptl_handle_any_t, ptl_handle_any_t) = PtlHandleIsEqual;
+
 struct Descriptor {
   ptl_handle_ni_t ni;
   ptl_handle_ct_t counter;

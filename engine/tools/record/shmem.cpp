@@ -3,6 +3,7 @@
 
 #include <link.h>
 
+#include <algorithm>
 #include <array>
 #include <unordered_map>
 #include <vector>
@@ -37,7 +38,7 @@ struct Tables {
   std::unordered_map<shmem_ctx_t, Group> contexts;
   std::unordered_map<shmemx_req_t, uint64_t> requests;
   std::unordered_map<const void*, uint64_t> seen;  // what the last look at a word found
-  uintptr_t heap = 0;                              // what was allocated first
+  Range heap;                                      // from what was allocated first to the end of what lies last
   Range data;                                      // of the program
 };
 
@@ -133,8 +134,8 @@ uint64_t place_of(const void* address) {
   constexpr uint64_t kData = uint64_t{1} << 62;
   Tables& all = tables();
   const auto at = reinterpret_cast<uintptr_t>(address);
-  if (all.data.end == 0 && (all.heap == 0 || at < all.heap)) all.data = object_of(at);
-  return all.data.has(at) ? kData + (at - all.data.begin) : kData / 2 + at - all.heap;
+  if (!all.heap.has(at) && !all.data.has(at) && all.data.end == 0) all.data = object_of(at);
+  return all.data.has(at) ? kData + (at - all.data.begin) : kData / 2 + at - all.heap.begin;
 }
 
 bool has_changed(const void* word, uint64_t value) {
@@ -166,15 +167,18 @@ void end(Call& call) {
 
 void allow_threads() { Writer::instance().serialise(); }
 
-void allocated(Call& call, void* memory) {
+void allocated(Call& call, void* memory, size_t size) {
   const auto lock = lock_tables();
-  if (tables().heap == 0) tables().heap = reinterpret_cast<uintptr_t>(memory);
+  const auto begin = reinterpret_cast<uintptr_t>(memory);
+  Range& heap = tables().heap;
+  if (heap.begin == 0) heap.begin = begin;
+  heap.end = std::max(heap.end, begin + size);
   collective(call, {SHMEM_TEAM_WORLD}, Collective::barrier, 0);
 }
 
 // ---- remote memory; what stays on this PE is no message
 
-void put(Call& call, shmem_ctx_t ctx, const void* dest, uint64_t bytes, int pe, uint8_t flags) {
+void put(Call& call, shmem_ctx_t ctx, const void* dest, uint64_t bytes, int pe, uint8_t flags, Value value) {
   const auto lock = lock_tables();
   const Group& group = group_of(call, ctx);
   Record record = of(group, What::put);
@@ -182,11 +186,11 @@ void put(Call& call, shmem_ctx_t ctx, const void* dest, uint64_t bytes, int pe, 
   record.bytes = bytes;
   record.detail = flags;
   if (record.peer < 0 || record.peer == tables().pe || bytes == 0) return;
-  const uint64_t place = place_of(dest);
-  call.append(record, std::span(&place, 1));
+  const std::array<uint64_t, 3> numbers{place_of(dest), value.value, static_cast<uint64_t>(value.change)};
+  call.append(record, numbers);
 }
 
-void get(Call& call, shmem_ctx_t ctx, const void* word, uint64_t asking, uint64_t bytes, int pe, uint8_t flags) {
+void get(Call& call, shmem_ctx_t ctx, const void* word, uint64_t asking, uint64_t bytes, int pe, uint8_t flags, Value value) {
   const auto lock = lock_tables();
   const Group& group = group_of(call, ctx);
   Record record = of(group, What::get);
@@ -194,8 +198,8 @@ void get(Call& call, shmem_ctx_t ctx, const void* word, uint64_t asking, uint64_
   record.bytes = bytes;
   record.detail = flags;
   if (record.peer < 0 || record.peer == tables().pe || bytes == 0) return;
-  const std::array<uint64_t, 2> numbers{asking, word == nullptr ? 0 : place_of(word)};
-  call.append(record, std::span(numbers).first(word == nullptr ? 1 : 2));
+  const std::array<uint64_t, 4> numbers{asking, word == nullptr ? 0 : place_of(word), value.value, static_cast<uint64_t>(value.change)};
+  call.append(record, std::span(numbers).first(word == nullptr ? 1 : 4));
 }
 
 bool is_here(Call& call, shmem_ctx_t ctx, int pe) {
@@ -205,7 +209,7 @@ bool is_here(Call& call, shmem_ctx_t ctx, int pe) {
 
 void looked(Call& call, const void* word, uint64_t bytes, uint64_t value) {
   const auto lock = lock_tables();
-  if (has_changed(word, value)) waited(call, word, bytes);
+  if (has_changed(word, value)) waited(call, word, bytes, value);
   else call.found_nothing();
 }
 
@@ -219,11 +223,11 @@ void quiet(Call& call, shmem_ctx_t ctx) {
   call.append(of(group_of(call, ctx), What::flush));
 }
 
-void waited(Call& call, const void* word, uint64_t bytes) {
+void waited(Call& call, const void* word, uint64_t bytes, uint64_t value) {
   const auto lock = lock_tables();
   Record record = of(tables().world, What::wait_word);
   record.time_ns = now_ns();
-  const std::array<uint64_t, 2> numbers{place_of(word), bytes};
+  const std::array<uint64_t, 4> numbers{place_of(word), bytes, value, 1};
   call.append(record, numbers);
 }
 

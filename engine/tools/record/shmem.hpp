@@ -17,21 +17,26 @@ void begin(Call& call);
 void end(Call& call);
 void allow_threads();
 
-// ---- the symmetric heap: `memory` was allocated, by all PEs.
-void allocated(Call& call, void* memory);
+// ---- the symmetric heap: `size` bytes were allocated at `memory`, by all PEs.
+void allocated(Call& call, void* memory, size_t size);
 
 // ---- remote memory. PEs are those of the context's team.
+// The integer that a word becomes, or that is added to it, if the operation is one on a single integer.
+struct Value {
+  Change change = Change::unknown;
+  uint64_t value = 0;
+};
 // `flags`: of PutDetail.
-void put(Call& call, shmem_ctx_t ctx, const void* dest, uint64_t bytes, int pe, uint8_t flags);
+void put(Call& call, shmem_ctx_t ctx, const void* dest, uint64_t bytes, int pe, uint8_t flags, Value value = {});
 // `word`: what an atomic changes there by `asking` bytes, or null.
-void get(Call& call, shmem_ctx_t ctx, const void* word, uint64_t asking, uint64_t bytes, int pe, uint8_t flags);
+void get(Call& call, shmem_ctx_t ctx, const void* word, uint64_t asking, uint64_t bytes, int pe, uint8_t flags, Value value = {});
 [[nodiscard]] bool is_here(Call& call, shmem_ctx_t ctx, int pe);
 // A look at a word of this PE, as a loop that waits has.
 void looked(Call& call, const void* word, uint64_t bytes, uint64_t value);
 void order(Call& call, shmem_ctx_t ctx);
 void quiet(Call& call, shmem_ctx_t ctx);
-// A wait for memory of this PE has ended.
-void waited(Call& call, const void* word, uint64_t bytes);
+// A wait for memory of this PE has ended, which holds this value now.
+void waited(Call& call, const void* word, uint64_t bytes, uint64_t value);
 
 // ---- locks
 void locked(Call& call, const long* lock);

@@ -19,15 +19,15 @@ void complete_and_meet(Call& call, const Members& members) {
 }
 
 template <class Allocate>
-void* allocate(const Allocate& original) {
-  return around(original, [](Call& call, void* memory) { allocated(call, memory); });
+void* allocate(size_t size, const Allocate& original) {
+  return around(original, [&](Call& call, void* memory) { allocated(call, memory, size); });
 }
 
 template <class Reallocate>
 void* allocate_again(void* before, size_t size, const Reallocate& original) {
   return around(original, [&](Call& call, void* memory) {
     if (before != nullptr && size == 0) return barrier(call, {SHMEM_TEAM_WORLD});
-    allocated(call, memory);
+    allocated(call, memory, size);
   });
 }
 
@@ -74,16 +74,16 @@ void shmem_finalize(void) {
 
 // ---- the symmetric heap
 void* shmem_malloc(size_t size) {
-  return allocate([&] { return pshmem_malloc(size); });
+  return allocate(size, [&] { return pshmem_malloc(size); });
 }
 void* shmem_calloc(size_t count, size_t size) {
-  return allocate([&] { return pshmem_calloc(count, size); });
+  return allocate(count * size, [&] { return pshmem_calloc(count, size); });
 }
 void* shmem_align(size_t alignment, size_t size) {
-  return allocate([&] { return pshmem_align(alignment, size); });
+  return allocate(size, [&] { return pshmem_align(alignment, size); });
 }
 void* shmem_malloc_with_hints(size_t size, long hints) {
-  return allocate([&] { return pshmem_malloc_with_hints(size, hints); });
+  return allocate(size, [&] { return pshmem_malloc_with_hints(size, hints); });
 }
 void* shmem_realloc(void* ptr, size_t size) {
   return allocate_again(ptr, size, [&] { return pshmem_realloc(ptr, size); });
@@ -179,19 +179,27 @@ void shmem_ctx_destroy(shmem_ctx_t ctx) {
 // ---- signals
 void shmem_signal_add(uint64_t* sig_addr, uint64_t signal, int pe) {
   around([&] { pshmem_signal_add(sig_addr, signal, pe); },
-         [&](Call& call, None) { put(call, SHMEM_CTX_DEFAULT, sig_addr, sizeof signal, pe, 0); });
+         [&](Call& call, None) {
+           put(call, SHMEM_CTX_DEFAULT, sig_addr, sizeof signal, pe, 0, {Change::add, signal});
+         });
 }
 void shmem_ctx_signal_add(shmem_ctx_t ctx, uint64_t* sig_addr, uint64_t signal, int pe) {
   around([&] { pshmem_ctx_signal_add(ctx, sig_addr, signal, pe); },
-         [&](Call& call, None) { put(call, ctx, sig_addr, sizeof signal, pe, 0); });
+         [&](Call& call, None) {
+           put(call, ctx, sig_addr, sizeof signal, pe, 0, {Change::add, signal});
+         });
 }
 void shmem_signal_set(uint64_t* sig_addr, uint64_t signal, int pe) {
   around([&] { pshmem_signal_set(sig_addr, signal, pe); },
-         [&](Call& call, None) { put(call, SHMEM_CTX_DEFAULT, sig_addr, sizeof signal, pe, 0); });
+         [&](Call& call, None) {
+           put(call, SHMEM_CTX_DEFAULT, sig_addr, sizeof signal, pe, 0, {Change::set, signal});
+         });
 }
 void shmem_ctx_signal_set(shmem_ctx_t ctx, uint64_t* sig_addr, uint64_t signal, int pe) {
   around([&] { pshmem_ctx_signal_set(ctx, sig_addr, signal, pe); },
-         [&](Call& call, None) { put(call, ctx, sig_addr, sizeof signal, pe, 0); });
+         [&](Call& call, None) {
+           put(call, ctx, sig_addr, sizeof signal, pe, 0, {Change::set, signal});
+         });
 }
 uint64_t shmem_signal_fetch(const uint64_t* sig_addr) {
   return around([&] { return pshmem_signal_fetch(sig_addr); },
@@ -199,13 +207,13 @@ uint64_t shmem_signal_fetch(const uint64_t* sig_addr) {
 }
 uint64_t shmem_signal_wait_until(uint64_t* sig_addr, int cmp, uint64_t cmp_value) {
   return around([&] { return pshmem_signal_wait_until(sig_addr, cmp, cmp_value); },
-                [&](Call& call, uint64_t) { waited(call, sig_addr, sizeof cmp_value); });
+                [&](Call& call, uint64_t value) { waited(call, sig_addr, sizeof cmp_value, value); });
 }
 void shmem_wait(long* ivar, long cmp_value) {
-  around([&] { pshmem_wait(ivar, cmp_value); }, [&](Call& call, None) { waited(call, ivar, sizeof cmp_value); });
+  around([&] { pshmem_wait(ivar, cmp_value); }, [&](Call& call, None) { hooks::waited_for(call, ivar); });
 }
 void shmem_wait_until(long* ivar, int cmp, long cmp_value) {
-  around([&] { pshmem_wait_until(ivar, cmp, cmp_value); }, [&](Call& call, None) { waited(call, ivar, sizeof cmp_value); });
+  around([&] { pshmem_wait_until(ivar, cmp, cmp_value); }, [&](Call& call, None) { hooks::waited_for(call, ivar); });
 }
 
 // ---- locks
@@ -317,10 +325,10 @@ void start_pes(int npes) {
   });
 }
 void* shmalloc(size_t size) {
-  return allocate([&] { return pshmalloc(size); });
+  return allocate(size, [&] { return pshmalloc(size); });
 }
 void* shmemalign(size_t alignment, size_t size) {
-  return allocate([&] { return pshmemalign(alignment, size); });
+  return allocate(size, [&] { return pshmemalign(alignment, size); });
 }
 void* shrealloc(void* ptr, size_t size) {
   return allocate_again(ptr, size, [&] { return pshrealloc(ptr, size); });

@@ -14,99 +14,140 @@ namespace portunus::record::shmem {
 
 namespace hooks {
 
-// ---- remote memory
+// The bits of an integer; other types are unknown.
 template <class T>
-void put_of(Call& call, shmem_ctx_t ctx, T* dest, size_t count, int pe, uint8_t flags) {
-  shmem::put(call, ctx, dest, count * sizeof(T), pe, flags);
+uint64_t bits_of(T value) {
+  if constexpr (std::is_integral_v<T>) return static_cast<std::make_unsigned_t<T>>(value);
+  else return 0;
 }
 template <class T>
-void signalled(Call& call, shmem_ctx_t ctx, T* dest, size_t count, const uint64_t* signal, int pe, uint8_t flags) {
-  put_of(call, ctx, dest, count, pe, flags);
-  shmem::put(call, ctx, signal, sizeof *signal, pe, count == 0 ? 0 : kBehind);
+Value value_of(Change change, T value) {
+  return {std::is_integral_v<T> ? change : Change::unknown, bits_of(value)};
 }
 
-inline constexpr auto put = []<class T>(Call& call, None, shmem_ctx_t ctx, T* dest, const T*, size_t count, int pe) {
-  put_of(call, ctx, dest, count, pe, kBlocking);
-};
-inline constexpr auto put_nbi = []<class T>(Call& call, None, shmem_ctx_t ctx, T* dest, const T*, size_t count, int pe) {
-  put_of(call, ctx, dest, count, pe, 0);
+// ---- remote memory
+template <class T>
+void put_of(Call& call, shmem_ctx_t ctx, T* dest, const T* source, size_t count, int pe, uint8_t flags) {
+  Value value;
+  if constexpr (std::is_integral_v<T>)
+    if (count == 1) value = value_of(Change::set, *source);
+  shmem::put(call, ctx, dest, count * sizeof(T), pe, flags, value);
+}
+template <class T>
+void signalled(Call& call, shmem_ctx_t ctx, T* dest, size_t count, const uint64_t* signal, uint64_t value, int how, int pe, uint8_t flags) {
+  shmem::put(call, ctx, dest, count * sizeof(T), pe, flags);
+  shmem::put(call, ctx, signal, sizeof *signal, pe, count == 0 ? 0 : kBehind, {how == SHMEM_SIGNAL_ADD ? Change::add : Change::set, value});
+}
+
+inline constexpr auto put = []<class T>(Call& call, None, shmem_ctx_t ctx, T* dest, const T* source, size_t count, int pe) {
+  put_of(call, ctx, dest, source, count, pe, kBlocking);
 };
 inline constexpr auto get = []<class T>(Call& call, None, shmem_ctx_t ctx, T*, const T*, size_t count, int pe) {
   shmem::get(call, ctx, nullptr, 0, count * sizeof(T), pe, kBlocking);
 };
+inline constexpr auto put_signal = []<class T>(Call& call, None, shmem_ctx_t ctx, T* dest, const T*, size_t count, uint64_t* signal,
+                                               uint64_t value, int how,
+                                               int pe) { signalled(call, ctx, dest, count, signal, value, how, pe, kBlocking); };
+inline constexpr auto put_nbi = []<class T>(Call& call, None, shmem_ctx_t ctx, T* dest, const T* source, size_t count, int pe) {
+  put_of(call, ctx, dest, source, count, pe, 0);
+};
 inline constexpr auto get_nbi = []<class T>(Call& call, None, shmem_ctx_t ctx, T*, const T*, size_t count, int pe) {
   shmem::get(call, ctx, nullptr, 0, count * sizeof(T), pe, 0);
 };
-inline constexpr auto p = []<class T>(Call& call, None, shmem_ctx_t ctx, T* dest, T, int pe) { put_of(call, ctx, dest, 1, pe, kBlocking); };
+inline constexpr auto put_signal_nbi = []<class T>(Call& call, None, shmem_ctx_t ctx, T* dest, const T*, size_t count, uint64_t* signal,
+                                                   uint64_t value, int how,
+                                                   int pe) { signalled(call, ctx, dest, count, signal, value, how, pe, 0); };
+inline constexpr auto p = []<class T>(Call& call, None, shmem_ctx_t ctx, T* dest, T value, int pe) {
+  shmem::put(call, ctx, dest, sizeof(T), pe, kBlocking, value_of(Change::set, value));
+};
 inline constexpr auto g = []<class T>(Call& call, const T& value, shmem_ctx_t ctx, const T* source, int pe) {
   if (!is_here(call, ctx, pe)) return shmem::get(call, ctx, nullptr, 0, sizeof(T), pe, kBlocking);
-  if constexpr (std::is_integral_v<T>) looked(call, source, sizeof(T), static_cast<uint64_t>(value));
+  if constexpr (std::is_integral_v<T>) looked(call, source, sizeof(T), bits_of(value));
 };
 // Elements at distances are one message.
 inline constexpr auto iput = []<class T>(Call& call, None, shmem_ctx_t ctx, T* dest, const T*, ptrdiff_t, ptrdiff_t, size_t count, int pe) {
-  put_of(call, ctx, dest, count, pe, kBlocking);
+  shmem::put(call, ctx, dest, count * sizeof(T), pe, kBlocking);
 };
 inline constexpr auto iget = []<class T>(Call& call, None, shmem_ctx_t ctx, T*, const T*, ptrdiff_t, ptrdiff_t, size_t count, int pe) {
   shmem::get(call, ctx, nullptr, 0, count * sizeof(T), pe, kBlocking);
 };
 inline constexpr auto ibput = []<class T>(Call& call, None, shmem_ctx_t ctx, T* dest, const T*, ptrdiff_t, ptrdiff_t, size_t size,
-                                          size_t blocks, int pe) { put_of(call, ctx, dest, size * blocks, pe, kBlocking); };
+                                          size_t blocks, int pe) { shmem::put(call, ctx, dest, size * blocks * sizeof(T), pe, kBlocking); };
 inline constexpr auto ibget = []<class T>(Call& call, None, shmem_ctx_t ctx, T*, const T*, ptrdiff_t, ptrdiff_t, size_t size, size_t blocks,
                                           int pe) { shmem::get(call, ctx, nullptr, 0, size * blocks * sizeof(T), pe, kBlocking); };
-inline constexpr auto put_signal = []<class T>(Call& call, None, shmem_ctx_t ctx, T* dest, const T*, size_t count, uint64_t* signal,
-                                               uint64_t, int, int pe) { signalled(call, ctx, dest, count, signal, pe, kBlocking); };
-inline constexpr auto put_signal_nbi = []<class T>(Call& call, None, shmem_ctx_t ctx, T* dest, const T*, size_t count, uint64_t* signal,
-                                                   uint64_t, int, int pe) { signalled(call, ctx, dest, count, signal, pe, 0); };
 
 // ---- atomics
 template <class T>
-void exchanged(Call& call, shmem_ctx_t ctx, T* word, int pe, uint8_t flags) {
-  shmem::get(call, ctx, word, sizeof(T), sizeof(T), pe, flags);
+void changed(Call& call, shmem_ctx_t ctx, T* word, Value value, int pe) {
+  shmem::put(call, ctx, word, sizeof(T), pe, 0, value);
+}
+template <class T>
+void exchanged(Call& call, shmem_ctx_t ctx, T* word, Value value, int pe, uint8_t flags) {
+  shmem::get(call, ctx, word, sizeof(T), sizeof(T), pe, flags, value);
 }
 
 inline constexpr auto atomic_fetch = g;
-inline constexpr auto atomic_set = []<class T>(Call& call, None, shmem_ctx_t ctx, T* dest, T, int pe) {
-  put_of(call, ctx, dest, 1, pe, 0);
-};
-inline constexpr auto atomic_inc = []<class T>(Call& call, None, shmem_ctx_t ctx, T* dest, int pe) { put_of(call, ctx, dest, 1, pe, 0); };
-inline constexpr auto atomic_add = atomic_set, atomic_and = atomic_set, atomic_or = atomic_set, atomic_xor = atomic_set;
-inline constexpr auto atomic_swap = []<class T>(Call& call, const T&, shmem_ctx_t ctx, T* dest, T, int pe) {
-  exchanged(call, ctx, dest, pe, kBlocking);
-};
-inline constexpr auto atomic_compare_swap = []<class T>(Call& call, const T&, shmem_ctx_t ctx, T* dest, T, T, int pe) {
-  exchanged(call, ctx, dest, pe, kBlocking);
-};
-inline constexpr auto atomic_fetch_inc = []<class T>(Call& call, const T&, shmem_ctx_t ctx, T* dest, int pe) {
-  exchanged(call, ctx, dest, pe, kBlocking);
-};
-inline constexpr auto atomic_fetch_add = atomic_swap, atomic_fetch_and = atomic_swap, atomic_fetch_or = atomic_swap,
-                      atomic_fetch_xor = atomic_swap;
 inline constexpr auto atomic_fetch_nbi = []<class T>(Call& call, None, shmem_ctx_t ctx, T*, const T*, int pe) {
   shmem::get(call, ctx, nullptr, 0, sizeof(T), pe, 0);
 };
-inline constexpr auto atomic_swap_nbi = []<class T>(Call& call, None, shmem_ctx_t ctx, T*, T* dest, T, int pe) {
-  exchanged(call, ctx, dest, pe, 0);
+inline constexpr auto atomic_set = []<class T>(Call& call, None, shmem_ctx_t ctx, T* dest, T value, int pe) {
+  changed(call, ctx, dest, value_of(Change::set, value), pe);
+};
+inline constexpr auto atomic_inc = []<class T>(Call& call, None, shmem_ctx_t ctx, T* dest, int pe) {
+  changed(call, ctx, dest, value_of(Change::add, T{1}), pe);
+};
+inline constexpr auto atomic_add = []<class T>(Call& call, None, shmem_ctx_t ctx, T* dest, T value, int pe) {
+  changed(call, ctx, dest, value_of(Change::add, value), pe);
+};
+inline constexpr auto atomic_and = []<class T>(Call& call, None, shmem_ctx_t ctx, T* dest, T, int pe) { changed(call, ctx, dest, {}, pe); };
+inline constexpr auto atomic_or = atomic_and, atomic_xor = atomic_and;
+inline constexpr auto atomic_swap = []<class T>(Call& call, const T&, shmem_ctx_t ctx, T* dest, T value, int pe) {
+  exchanged(call, ctx, dest, value_of(Change::set, value), pe, kBlocking);
+};
+inline constexpr auto atomic_swap_nbi = []<class T>(Call& call, None, shmem_ctx_t ctx, T*, T* dest, T value, int pe) {
+  exchanged(call, ctx, dest, value_of(Change::set, value), pe, 0);
+};
+inline constexpr auto atomic_compare_swap = []<class T>(Call& call, const T&, shmem_ctx_t ctx, T* dest, T, T, int pe) {
+  exchanged(call, ctx, dest, {}, pe, kBlocking);
 };
 inline constexpr auto atomic_compare_swap_nbi = []<class T>(Call& call, None, shmem_ctx_t ctx, T*, T* dest, T, T, int pe) {
-  exchanged(call, ctx, dest, pe, 0);
+  exchanged(call, ctx, dest, {}, pe, 0);
+};
+inline constexpr auto atomic_fetch_inc = []<class T>(Call& call, const T&, shmem_ctx_t ctx, T* dest, int pe) {
+  exchanged(call, ctx, dest, value_of(Change::add, T{1}), pe, kBlocking);
 };
 inline constexpr auto atomic_fetch_inc_nbi = []<class T>(Call& call, None, shmem_ctx_t ctx, T*, T* dest, int pe) {
-  exchanged(call, ctx, dest, pe, 0);
+  exchanged(call, ctx, dest, value_of(Change::add, T{1}), pe, 0);
 };
-inline constexpr auto atomic_fetch_add_nbi = atomic_swap_nbi, atomic_fetch_and_nbi = atomic_swap_nbi, atomic_fetch_or_nbi = atomic_swap_nbi,
-                      atomic_fetch_xor_nbi = atomic_swap_nbi;
+inline constexpr auto atomic_fetch_add = []<class T>(Call& call, const T&, shmem_ctx_t ctx, T* dest, T value, int pe) {
+  exchanged(call, ctx, dest, value_of(Change::add, value), pe, kBlocking);
+};
+inline constexpr auto atomic_fetch_add_nbi = []<class T>(Call& call, None, shmem_ctx_t ctx, T*, T* dest, T value, int pe) {
+  exchanged(call, ctx, dest, value_of(Change::add, value), pe, 0);
+};
+inline constexpr auto atomic_fetch_and = []<class T>(Call& call, const T&, shmem_ctx_t ctx, T* dest, T, int pe) {
+  exchanged(call, ctx, dest, {}, pe, kBlocking);
+};
+inline constexpr auto atomic_fetch_and_nbi = []<class T>(Call& call, None, shmem_ctx_t ctx, T*, T* dest, T, int pe) {
+  exchanged(call, ctx, dest, {}, pe, 0);
+};
+inline constexpr auto atomic_fetch_or = atomic_fetch_and, atomic_fetch_xor = atomic_fetch_and;
+inline constexpr auto atomic_fetch_or_nbi = atomic_fetch_and_nbi, atomic_fetch_xor_nbi = atomic_fetch_and_nbi;
 
 // ---- waiting; those with status[i] != 0 are left out of several
 template <class T>
-void all_waited(Call& call, const T* words, size_t count, const int* status) {
-  if (status == nullptr && count > 0) return waited(call, words, count * sizeof(T));
+void waited_for(Call& call, T* word) {
+  waited(call, word, sizeof(T), bits_of(__atomic_load_n(word, __ATOMIC_RELAXED)));
+}
+template <class T>
+void all_waited(Call& call, T* words, size_t count, const int* status) {
   for (size_t i = 0; i < count; ++i)
-    if (status[i] == 0) waited(call, words + i, sizeof(T));
+    if (status == nullptr || status[i] == 0) waited_for(call, words + i);
 }
 
-inline constexpr auto wait_until = []<class T>(Call& call, None, T* word, int, T) { waited(call, word, sizeof(T)); };
+inline constexpr auto wait_until = []<class T>(Call& call, None, T* word, int, T) { waited_for(call, word); };
 inline constexpr auto test = []<class T>(Call& call, int good, T* word, int, T) {
-  if (good != 0) waited(call, word, sizeof(T));
+  if (good != 0) waited_for(call, word);
   else call.found_nothing();
 };
 inline constexpr auto wait_until_all = []<class T>(Call& call, None, T* words, size_t count, const int* status, int, auto) {
@@ -117,11 +158,11 @@ inline constexpr auto test_all = []<class T>(Call& call, int good, T* words, siz
   else call.found_nothing();
 };
 inline constexpr auto test_any = []<class T>(Call& call, size_t found, T* words, size_t count, const int*, int, auto) {
-  if (found < count) waited(call, words + found, sizeof(T));
+  if (found < count) waited_for(call, words + found);
   else call.found_nothing();
 };
 inline constexpr auto test_some = []<class T>(Call& call, size_t found, T* words, size_t, const size_t* indices, const int*, int, auto) {
-  for (size_t i = 0; i < found; ++i) waited(call, words + indices[i], sizeof(T));
+  for (size_t i = 0; i < found; ++i) waited_for(call, words + indices[i]);
   if (found == 0) call.found_nothing();
 };
 inline constexpr auto wait_until_any = test_any, wait_until_any_vector = test_any, test_any_vector = test_any;
@@ -159,13 +200,15 @@ constexpr auto of_default_context(const Hook& hook) {
   return [hook](Call& call, const auto& result, auto... arguments) { hook(call, result, SHMEM_CTX_DEFAULT, arguments...); };
 }
 inline constexpr auto fetch = of_default_context(atomic_fetch);
-inline constexpr auto set = of_default_context(atomic_set), add = set;
+inline constexpr auto set = of_default_context(atomic_set);
+inline constexpr auto add = of_default_context(atomic_add);
 inline constexpr auto inc = of_default_context(atomic_inc);
-inline constexpr auto swap = of_default_context(atomic_swap), fadd = swap;
+inline constexpr auto swap = of_default_context(atomic_swap);
+inline constexpr auto fadd = of_default_context(atomic_fetch_add);
 inline constexpr auto cswap = of_default_context(atomic_compare_swap);
 inline constexpr auto finc = of_default_context(atomic_fetch_inc);
 
-inline constexpr auto wait = []<class T>(Call& call, None, T* word, T) { waited(call, word, sizeof(T)); };
+inline constexpr auto wait = []<class T>(Call& call, None, T* word, T) { waited_for(call, word); };
 
 template <Collective kind>
 inline constexpr auto on_set = []<class T>(Call& call, None, T*, const T*, size_t count, int start, int stride, int size, long*) {
