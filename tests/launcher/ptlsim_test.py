@@ -180,7 +180,7 @@ class Misfortunes(unittest.TestCase):
 
 class Refusals(unittest.TestCase):
     def test_bad_use_and_programs_that_cannot_be_simulated_are_refused_with_a_sentence(self):
-        for words, text in (((sys.executable,), "is not linked with libmpi_abi.so.1|position independent"), (("/nonsense",), "there is no program"),
+        for words, text in (((sys.executable,), "is not linked with a library of Portunus|position independent"), (("/nonsense",), "there is no program"),
                             ((__file__,), "is not a program of this machine"), ((STATIC,), "linked statically"), ((), "which program"),
                             (("--network", "latency=soon", SIMULATED), "is no value of latency"), (("--network", "speed=1", SIMULATED), "no 'speed'"),
                             (("--network", "topology=ring", SIMULATED), "is no topology"), (("--kill", "9@1s", SIMULATED), "names no rank"),

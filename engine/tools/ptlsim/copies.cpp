@@ -21,7 +21,8 @@ namespace {
 constexpr char kMpi[] = "libmpi_abi.so.1", kRecorder[] = "recorder";
 
 bool is_ours(const std::string& name) {
-  return name == kMpi || name.starts_with("libportals.so.") || name.starts_with("libmpi.so.portunus");
+  return name == kMpi || name.starts_with("libmpi.so.portunus") || name.starts_with("libshmem.so.") || name.starts_with("libsma.so") ||
+         name.starts_with("libportals.so.");
 }
 
 // Libraries that all ranks share: each has no variables that matter, or cannot be loaded twice.
@@ -83,18 +84,18 @@ Copies::~Copies() { close(rank_file_); }
 
 void Copies::find_libraries(const std::string& program, const std::string& rank_library) {
   const std::vector<NeededLibrary> shared = needed_libraries(program_.interpreter(), rank_library);
-  bool is_mpi = false;
+  bool uses_ours = false;
   for (const auto& [name, path] : needed_libraries(program_.interpreter(), program)) {
-    is_mpi = is_mpi || name == kMpi;
-    if (name.starts_with("libshmem.so.")) throw std::runtime_error("'" + program + "' uses OpenSHMEM, which ptlsim does not simulate");
+    uses_ours = uses_ours || is_ours(name);
     const bool with_mpi =
         std::any_of(shared.begin(), shared.end(), [&name = name](const NeededLibrary& each) { return each.name == name; });
     if (path.empty() || is_ours(name) || is_shared(name) || (with_mpi && !name.starts_with("libstdc++."))) continue;
     if (path[0] != '/') throw std::runtime_error("'" + program + "' needs " + name + ", which is not found");
     add(name, path);
   }
-  if (!is_mpi)
-    throw std::runtime_error("'" + program + "' is not linked with " + kMpi + ": compile it with mpicc, mpicxx or mpifort of Portunus");
+  if (!uses_ours)
+    throw std::runtime_error("'" + program +
+                             "' is not linked with a library of Portunus: compile it with its mpicc, mpicxx, mpifort or oshcc");
 }
 
 void Copies::add(const std::string& name, const std::string& path) {
@@ -104,7 +105,7 @@ void Copies::add(const std::string& name, const std::string& path) {
   libraries_.emplace_back(name, std::move(library));
 }
 
-// Calls of MPI go to the library that records, if there is one, and from there to MPI.
+// Calls go to the library that records, if there is one, and from there to the rank library.
 std::string Copies::renamed(uint32_t rank, const std::string& name, bool by_recorder) const {
   if (is_ours(name) && records_ && !by_recorder) return renamed(rank, kRecorder, false);
   if (is_ours(name)) return std::to_string(rank) + "/mpi";
@@ -188,8 +189,8 @@ Copies::Loaded Copies::load(uint32_t rank, RankMachine& machine) {
       if (each.name == name) return reinterpret_cast<void*>(map.l_addr + each.address);
     return nullptr;
   };
-  return {reinterpret_cast<void (*)()>(map.l_addr + program_.entry()), static_cast<int*>(own("optind")), static_cast<char**>(own("optarg")),
-          static_cast<int*>(own("optopt"))};
+  return {reinterpret_cast<void (*)()>(map.l_addr + program_.entry()), reinterpret_cast<const std::byte*>(map.l_addr),
+          static_cast<int*>(own("optind")), static_cast<char**>(own("optarg")), static_cast<int*>(own("optopt"))};
 }
 
 }  // namespace portunus::ptlsim

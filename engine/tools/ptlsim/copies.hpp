@@ -3,6 +3,8 @@
 //   PROGRAM             needs libmpi_abi.so.1, liba.so, libc.so.6
 //   copy for rank 7     needs 7/mpi,           7/b,     libc.so.6       7/mpi: libptlsim_rank.so, MPI on a simulated machine
 //
+// Programs of OpenSHMEM take libptlsim_rank_shmem.so there, which has MPI, too.
+//
 // The C library alone is shared, and what belongs to it. Copies lie in a temporary folder while they are loaded, and nowhere after that.
 // The code of the rank library is not copied: it is mapped from one file for all, before its first function is called.
 // Thread: one. Throws std::runtime_error with a sentence.
@@ -21,14 +23,15 @@ namespace portunus::ptlsim {
 
 class Copies {
  public:
-  // `recorder`: a library that stands before MPI's calls, or nothing.
+  // `recorder`: a library that stands before the calls of the rank library, or nothing.
   Copies(const std::string& program, const std::string& rank_library, const std::string& recorder);
   ~Copies();
   Copies(const Copies&) = delete;
 
   struct Loaded {
     void (*entry)();
-    int* optind;  // the program's own, or null; and so on
+    const std::byte* image;  // where the copy of the program begins
+    int* optind;             // the program's own, or null; and so on
     char** optarg;
     int* optopt;
   };

@@ -5,6 +5,7 @@
 #include <dlfcn.h>
 #include <errno.h>
 #include <getopt.h>
+#include <link.h>
 #include <pthread.h>
 #include <sys/time.h>
 #include <time.h>
@@ -108,6 +109,21 @@ SIMULATED void quick_exit(int status) noexcept {
   if (Rank::current) Rank::current->end_at_once(status & 0xff);
   real_of(quick_exit, "quick_exit")(status);
   __builtin_unreachable();
+}
+
+// A rank's program comes first, as a process's own does.
+SIMULATED int dl_iterate_phdr(int (*look)(dl_phdr_info*, size_t, void*), void* data) {
+  if (Rank::current && Rank::current->loaded.image) {
+    const std::byte* const image = Rank::current->loaded.image;
+    const auto& header = *reinterpret_cast<const ElfW(Ehdr)*>(image);
+    dl_phdr_info own{};
+    own.dlpi_addr = reinterpret_cast<ElfW(Addr)>(image);
+    own.dlpi_name = "";
+    own.dlpi_phdr = reinterpret_cast<const ElfW(Phdr)*>(image + header.e_phoff);
+    own.dlpi_phnum = header.e_phnum;
+    if (const int answer = look(&own, sizeof own, data); answer != 0) return answer;
+  }
+  return real_of(dl_iterate_phdr, "dl_iterate_phdr")(look, data);
 }
 
 SIMULATED int clock_gettime(clockid_t clock, timespec* out) noexcept {

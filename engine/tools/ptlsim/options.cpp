@@ -11,7 +11,8 @@
 namespace portunus::ptlsim {
 namespace {
 
-constexpr char kAbout[] = "ptlsim: runs an MPI program with many ranks in one process, on a simulated network and a virtual clock.";
+constexpr char kAbout[] =
+    "ptlsim: runs a program of MPI, OpenSHMEM or Portals with many ranks in one process, on a simulated network and a virtual clock.";
 constexpr char kFooter[] =
     "ptlsim [OPTIONS] PROGRAM [ARGUMENTS]: PROGRAM is one that mpicc, mpicxx or mpifort has linked. Its clock, and MPI_Wtime, tell virtual "
     "time.\n"

@@ -1,4 +1,4 @@
-// ptlsim: an MPI program with many ranks in one process, on a virtual clock: README.md. 'ptlsim --help' is its manual.
+// ptlsim: a program with many ranks in one process, on a virtual clock: README.md. 'ptlsim --help' is its manual.
 //
 // Thread: one.
 #include <execinfo.h>
@@ -43,11 +43,11 @@ void start_again(char** argv, uint32_t ranks) {
   execv("/proc/self/exe", argv);
 }
 
-std::string rank_library() {
+std::string rank_library(const std::string& name) {
   const std::filesystem::path here = std::filesystem::read_symlink("/proc/self/exe").parent_path();
-  for (const char* const each : {"libptlsim_rank.so", PTL_LIBRARY_FOLDER "/ptlsim/libptlsim_rank.so"})
+  for (const std::string& each : {name, PTL_LIBRARY_FOLDER "/ptlsim/" + name})
     if (std::filesystem::exists(here / each)) return here / each;
-  throw std::runtime_error("libptlsim_rank.so is not beside ptlsim, and not where it was installed");
+  throw std::runtime_error(name + " is not beside ptlsim, and not where it was installed");
 }
 
 // As a shell finds it.
@@ -89,10 +89,9 @@ void watch_for_crashes() {
 // `--record FILE`: a folder for the records of the ranks while they run, of which FILE is made at the end.
 class Record {
  public:
-  explicit Record(std::string file)
-      : file_(std::move(file)), library_(record::find_library(PTL_LIBRARY_FOLDER, record::kMpiLibrary)), goalc_(record::find_goalc()) {
-    if (library_.empty())
-      throw std::runtime_error(std::string(record::kMpiLibrary) + " was not found; install it beside the other libraries");
+  Record(std::string file, const std::string& library)
+      : file_(std::move(file)), library_(record::find_library(PTL_LIBRARY_FOLDER, library)), goalc_(record::find_goalc()) {
+    if (library_.empty()) throw std::runtime_error(library + " was not found; install it beside the other libraries");
     if (goalc_.empty()) throw std::runtime_error("goalc was not found; install it beside ptlsim");
     if (!std::ofstream(file_, std::ios::app)) throw std::runtime_error("--record " + file_ + " cannot be written; give a path that can");
     setenv(record::kVariable, folder_.path().c_str(), 1);
@@ -118,9 +117,11 @@ int run(int argc, char** argv) {
   if (!options) return status;
   start_again(argv, options->job.ranks);
   set_environment(options->job);
+  const std::string program = path_of(options->job.command[0]);
   std::optional<Record> record;
-  if (!options->record.empty()) record.emplace(options->record);
-  Copies copies(path_of(options->job.command[0]), rank_library(), record ? record->library() : "");
+  if (!options->record.empty()) record.emplace(options->record, record::libraries_for(program).front());
+  const bool shmem = record::interfaces_of(program).shmem;
+  Copies copies(program, rank_library(shmem ? "libptlsim_rank_shmem.so" : "libptlsim_rank.so"), record ? record->library() : "");
   watch_for_crashes();
   if (options->explore) return explore(options->job, copies, *options->explore);
   if (!record) return run_job(options->job, copies);
