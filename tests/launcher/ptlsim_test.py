@@ -1,6 +1,7 @@
 #!/usr/bin/env python3
 """ptlsim_test.py PTLSIM PTLRUN GOALC SIMULATED SIMULATED_CXX STATIC HALO CONJUGATE_GRADIENT HEAT_RMA: programs simulated, beside their real runs."""
 import collections
+import json
 import os
 import pathlib
 import re
@@ -86,6 +87,43 @@ class Results(unittest.TestCase):
                         took = int(re.search(r"took (\d+) ns", file.read_text())[1])
                         again = int(re.search(r"simulated: (\d+) ns", run(GOALC, "--simulate", "--network", network, file).stdout)[1])
                         self.assertTrue(0.85 * took < again < 1.15 * took, (took, again))
+
+
+class Traces(unittest.TestCase):
+    def trace(self, folder, *words):
+        file = pathlib.Path(folder) / "trace.json"
+        done = run(PTLSIM, "-n", 4, "--compute", "zero", "--trace", file, *words)
+        return done, json.loads(file.read_text())["traceEvents"]
+
+    def test_a_trace_has_all_messages_as_arrows_and_does_not_change_the_run(self):
+        words = ("--progress", HALO, "--rows", "64", "--steps", "5")
+        with tempfile.TemporaryDirectory() as folder:
+            done, events = self.trace(folder, *words)
+        without = simulate(4, *words)
+        self.assertEqual((done.returncode, done.stdout, done.stderr), (0, without.stdout, without.stderr))
+        sent, received = ({event["id"]: event for event in events if event["ph"] == phase} for phase in "sf")
+        self.assertEqual(sent.keys(), received.keys())
+        self.assertEqual(len([event for event in events if event["name"].startswith("message to")]),
+                         int(re.search(r"(\d+) messages", done.stderr)[1]))
+        self.assertTrue(all(sent[number]["ts"] < received[number]["ts"] for number in sent))
+
+    def test_what_a_rank_does_and_what_its_card_does_is_one_after_the_other(self):
+        with tempfile.TemporaryDirectory() as folder:
+            _, events = self.trace(folder, SIMULATED, "watch")
+        tracks = collections.defaultdict(list)
+        for event in events:
+            if event["ph"] == "X":
+                tracks[event["pid"], event["tid"]].append((event["ts"], event["ts"] + event["dur"]))
+        self.assertTrue(any(event["name"] == "sleeps" and event["dur"] >= 3.6e9 for event in events))
+        for track, slices in tracks.items():
+            slices.sort()
+            self.assertTrue(all(first[1] <= second[0] + 0.002 for first, second in zip(slices, slices[1:])), track)
+
+    def test_runs_that_end_badly_leave_a_whole_trace(self):
+        with tempfile.TemporaryDirectory() as folder:
+            for words in (("--timeout", "0.5", SIMULATED, "endless"), (SIMULATED, "crash"), (SIMULATED, "hang"), ("--kill", "1@3ms", SIMULATED, "survive")):
+                with self.subTest(words=words):
+                    self.assertTrue(self.trace(folder, *words)[1])
 
 
 class Time(unittest.TestCase):
@@ -188,6 +226,7 @@ class Refusals(unittest.TestCase):
                             (("--compute", "half", SIMULATED), "none of measured"), (("--explore", "-1", SIMULATED), "needs seconds"),
                             (("--record", "/nonsense/x", SIMULATED), "cannot be written"), (("--timeout", "0", SIMULATED), "needs seconds"),
                             (("--record", "x", "--explore", "1", SIMULATED), "neither"),
+                            (("--trace", "/nonsense/x", SIMULATED), "cannot be written"),
                             (("--bad", SIMULATED), "no option --bad")):
             with self.subTest(words=words):
                 done = run(PTLSIM, "-n", "2", *words)

@@ -32,6 +32,7 @@ void Network::send(uint64_t now, uint32_t from, uint32_t to, const wire::Header&
   uint64_t& last = last_arrival_[pair(from, to)];
   flight.arrives = last = std::max(last, flight.arrives);
   ++under_way;
+  tell_leaves(What::message, now, from, to, flight, payload.size());
   fly(What::message, from, to, flight, 0, 0, {.from = from, .is_loss = false, .header = header, .payload = std::move(payload)});
 }
 
@@ -40,7 +41,9 @@ void Network::pull(uint64_t now, uint32_t rank, uint32_t owner, size_t bytes, ui
 }
 
 void Network::push(uint64_t now, uint32_t rank, uint32_t owner, size_t bytes, uint64_t move) {
-  fly(What::pushed, rank, owner, wires_.leave(now, rank, owner, bytes), move);
+  const Wires::Flight flight = wires_.leave(now, rank, owner, bytes);
+  tell_leaves(What::pushed, now, rank, owner, flight, bytes);
+  fly(What::pushed, rank, owner, flight, move, bytes);
 }
 
 void Network::advance(uint64_t now) {
@@ -55,12 +58,23 @@ void Network::arrive(const Flying& flying) {
   const auto& [at, order, what, from, to, flight, move, bytes, packet] = flying;
   switch (what) {
     case What::message: return deliver(flying);
-    case What::wish: return fly(What::data, to, from, wires_.leave(at, to, from, bytes), move);
-    case What::pushed: return fly(What::answer, to, from, {wires_.pass(wires_.land(flight, to), to, from), 0}, move);
+    case What::wish: {
+      const Wires::Flight data = wires_.leave(at, to, from, bytes);
+      tell_leaves(What::data, at, to, from, data, bytes);
+      return fly(What::data, to, from, data, move, bytes);
+    }
+    case What::pushed: {
+      const uint64_t due = wires_.land(flight, to);
+      tell_arrives(flying, due, bytes);
+      return fly(What::answer, to, from, {wires_.pass(due, to, from), 0}, move);
+    }
     case What::data:
-    case What::answer:
-      landed_[to].emplace(what == What::data ? wires_.land(flight, to) : at, move);
+    case What::answer: {
+      const uint64_t due = what == What::data ? wires_.land(flight, to) : at;
+      if (what == What::data) tell_arrives(flying, due, bytes);
+      landed_[to].emplace(due, move);
       return expect_(to, landed_[to].top().first);
+    }
   }
 }
 
@@ -73,8 +87,20 @@ void Network::deliver(const Flying& flying) {
   packet.due = wires_.land(flying.flight, flying.to);
   packet.order = flying.order;
   assert(packet.due >= flying.at);
+  if (!packet.is_loss) tell_arrives(flying, packet.due, packet.payload.size());
   inboxes_[flying.to].push(std::move(packet));
   expect_(flying.to, inboxes_[flying.to].top().due);
+}
+
+// The number is that which fly() gives next.
+void Network::tell_leaves(What what, uint64_t now, uint32_t from, uint32_t to, const Wires::Flight& flight, size_t bytes) {
+  if (trace) trace->leaves(last_order_ + 1, from, to, now, flight.lasts, bytes, what == What::message ? "message" : "data");
+}
+
+void Network::tell_arrives(const Flying& flying, uint64_t due, size_t bytes) {
+  if (trace)
+    trace->arrives(flying.order, flying.from, flying.to, due, flying.flight.lasts, bytes,
+                   flying.what == What::message ? "message" : "data");
 }
 
 uint64_t Network::next_due(uint32_t rank) const {

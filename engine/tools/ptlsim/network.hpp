@@ -17,6 +17,7 @@
 #include <utility>
 #include <vector>
 
+#include "engine/tools/ptlsim/trace.hpp"
 #include "engine/tools/ptlsim/wires.hpp"
 #include "engine/transport/transport.hpp"
 
@@ -79,6 +80,7 @@ class Network {
   const NetworkModel model;
   const uint32_t ranks;
   uint64_t messages = 0, under_way = 0;
+  Trace* trace = nullptr;  // is told of what leaves and comes
 
  private:
   static constexpr uint32_t kFirstNid = 0x0a000001, kPid = 1000;
@@ -104,6 +106,8 @@ class Network {
   void fly(What what, uint32_t from, uint32_t to, const Wires::Flight& flight, uint64_t move, size_t bytes = 0, Packet packet = {});
   void arrive(const Flying& flying);
   void deliver(const Flying& flying);
+  void tell_leaves(What what, uint64_t now, uint32_t from, uint32_t to, const Wires::Flight& flight, size_t bytes);
+  void tell_arrives(const Flying& flying, uint64_t due, size_t bytes);
 
   Wires wires_;
   const std::function<void(uint32_t, uint64_t)> expect_;

@@ -112,6 +112,7 @@ std::optional<Options> read_options(int argc, char** argv, int& status) {
   line.text("--cut", cuts, "pairs that lose each other: A-B@TIME,...");
   line.text("--slow", slow, "ranks that are slower: RANK=FACTOR,...");
   line.text("--record", options.record, "write the run as a GOAL schedule to this file (.bin: in binary form)");
+  line.text("--trace", options.job.trace, "write what happened when to this file, as JSON for Perfetto (ui.perfetto.dev)");
   line.seconds("--timeout", timeout, "end a run that takes longer, of real time, and tell what its ranks do then");
   line.flag("--untagged", untagged, "print lines of ranks as they are, without [RANK] before them");
   line.flag("--progress", options.job.progress, "tell each second how far it is, and in the end what it took");
@@ -126,8 +127,8 @@ std::optional<Options> read_options(int argc, char** argv, int& status) {
   if (options.job.command.empty()) throw std::runtime_error("which program? run 'ptlsim --help' for the options");
   if (options.explore && !(*options.explore > 0 && *options.explore < 1e7)) throw std::runtime_error("--explore needs seconds");
   if (timeout && !(*timeout > 0 && *timeout < 1e7)) throw std::runtime_error("--timeout needs seconds");
-  if (options.explore && (timeout || !options.record.empty()))
-    throw std::runtime_error("--explore takes neither --record nor --timeout; replay a seed with them");
+  if (options.explore && (timeout || !options.record.empty() || !options.job.trace.empty()))
+    throw std::runtime_error("--explore takes neither --record, --trace nor --timeout; replay a seed with them");
   options.job.timeout = timeout.value_or(0);
   options.job.network = NetworkModel::read(network);
   options.job.compute = how.empty() ? (options.explore ? 0 : 1) : compute(how);

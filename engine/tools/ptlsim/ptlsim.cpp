@@ -71,6 +71,7 @@ void tell_crash(int signal) {
   if (real::write(2, text, static_cast<size_t>(size)) < 0) _Exit(1);
   void* frames[30];
   backtrace_symbols_fd(frames, backtrace(frames, 30), 2);
+  if (!Rank::current) Ranks::close_trace();  // else the others go on
   _Exit(128 + signal);
 }
 

@@ -82,7 +82,9 @@ void Rank::leave() {
 void Rank::charge_computing() {
   if (all_.options().compute <= 0 || computed_since_ == 0) return;
   const uint64_t until = computed();
+  const uint64_t begin = time();
   ahead_ += static_cast<double>(until - computed_since_) * all_.options().compute * all_.net_.slowness(number);
+  if (all_.traced_) all_.traced_->computes(number, begin, time());
   if (until - computed_since_ > kComputes) nap_ = 0;
   computed_since_ = until;
 }
@@ -164,11 +166,19 @@ std::unique_ptr<Bootstrap> Rank::join_job() {
 void Rank::waits(const char* call, const char* what) {
   wait_call = call;
   wait_what = what;
+  wait_is_new = true;
+}
+
+void Rank::tell_wait(Trace& trace, uint64_t since) {
+  const bool told = std::exchange(wait_is_new, false);
+  trace.waits(number, since, all_.now_, told ? wait_call : "", told ? wait_what : "");
 }
 
 void Rank::sleep(uint64_t ns) {
   synchronize();
+  const uint64_t begin = time();
   all_.give_way(time() + ns, true);
+  if (all_.traced_) all_.traced_->sleeps(number, begin, all_.now_);
   all_.last_act_ = all_.now_;
 }
 
@@ -187,6 +197,7 @@ void Rank::end(int code) {
   ended = true;
   status = code;
   all_.net_.end(number);
+  if (all_.traced_) all_.traced_->happens(number, time(), "ends");
   if (transport_) all_.net_.under_way -= transport_->moving();
   --all_.live_;
   all_.last_act_ = all_.now_;

@@ -34,6 +34,8 @@ class Rank final : public RankMachine, public RankClock {
   std::unique_ptr<Transport> open_transport(Sink& sink) override;
   std::unique_ptr<Bootstrap> join_job() override;
   void waits(const char* call, const char* what) override;
+  // Tells that this rank has waited since then, and for what if the library has said so meanwhile.
+  void tell_wait(Trace& trace, uint64_t since);
 
   // ---- RankClock ----
   uint64_t time() const override;
@@ -64,6 +66,7 @@ class Rank final : public RankMachine, public RankClock {
   bool alive = true, ended = false, in_fence = false;
   int status = 0, own_optind = 1;
   std::string wait_call, wait_what;  // the last that lasted
+  bool wait_is_new = false;          // it was told since tell_wait()
   random_data random{};
   Output output;
 

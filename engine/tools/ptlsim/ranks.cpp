@@ -18,6 +18,8 @@
 namespace portunus::ptlsim {
 namespace {
 
+Trace* open_trace = nullptr;
+
 constexpr uint64_t kPatience = 10'000'000'000;  // of virtual time without an act of anybody
 
 std::string seconds(uint64_t ns) {
@@ -33,9 +35,17 @@ Ranks::Ranks(const JobOptions& options)
   for (const auto& [rank, factor] : options.slow) net_.slow(rank, factor);
   for (uint32_t r = 0; r < options.ranks; ++r) ranks_.push_back(std::make_unique<Rank>(*this, r));
   live_ = options.ranks;
+  if (options.trace.empty()) return;
+  traced_ = std::make_unique<Trace>(options.trace, options.ranks);
+  net_.trace = open_trace = traced_.get();
 }
 
 Ranks::~Ranks() = default;
+
+void Ranks::close_trace() {
+  if (open_trace && !open_trace->close()) std::fprintf(own_errors(), "ptlsim: --trace: the file could not be written to its end\n");
+  open_trace = nullptr;
+}
 
 FILE* Ranks::own_errors() {
   static FILE* const own = fdopen(2, "w");
@@ -78,7 +88,9 @@ void Ranks::give_way(uint64_t until, bool busy, const uint32_t* word, bool for_a
   busy_ += busy;
   schedule(mine, std::max(until, now_));
   mine.rank.leave();
+  const uint64_t since = mine.rank.time();
   mine.fiber.leave();
+  if (traced_ && !busy && now_ > since) mine.rank.tell_wait(*traced_, since);
   busy_ -= mine.busy;
   mine.busy = mine.for_arrivals = false;
   mine.word = nullptr;
@@ -121,6 +133,7 @@ void Ranks::befall() {
   if (rank.ended || !rank.alive) return;
   std::fprintf(own_errors(), "ptlsim: rank %u is killed at %s\n", each.rank, seconds(now_).c_str());
   rank.alive = false;
+  if (traced_) traced_->happens(each.rank, now_, "is killed");
   --live_;
   for (const Thread* thread : rank.threads_) busy_ -= thread->busy;
   if (rank.transport_) net_.under_way -= rank.transport_->moving();
@@ -153,6 +166,7 @@ void Ranks::limit(double seconds_left) {
     void* frames[30];
     if (Rank::current) backtrace_symbols_fd(frames, backtrace(frames, 30), 2);
     for (auto& rank : limited->ranks_) rank->output.finish();
+    close_trace();
     Rank::current = nullptr;  // a rank's own end is simulated
     _Exit(124);
   };
@@ -187,6 +201,7 @@ int Ranks::run() {
     if (options_.progress && (++turns & 0xfff) == 0) show_progress();
   }
   for (auto& rank : ranks_) rank->output.finish();
+  close_trace();
   if (failures_ > kTold) std::fprintf(own_errors(), "ptlsim: %u more ranks have ended with a status\n", failures_ - kTold);
   if (options_.progress)
     std::fprintf(own_errors(), "ptlsim: %s of virtual time, %lu messages, trace %016lx\n", seconds(now_).c_str(), net_.messages, trace_);
@@ -204,6 +219,7 @@ void Ranks::show_progress() {
 }
 
 int Ranks::tell_hang() {
+  close_trace();
   for (auto& rank : ranks_) rank->output.finish();
   std::fprintf(own_errors(), "ptlsim: the ranks wait for one another for ever, since %s:\n", seconds(last_act_).c_str());
   tell_ranks();

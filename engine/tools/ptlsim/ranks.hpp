@@ -38,6 +38,7 @@ struct JobOptions {
   uint32_t ranks = 1;
   uint64_t seed = 0;   // 0: the network's times as they are
   double timeout = 0;  // s of real time; 0: none
+  std::string trace;   // the file of --trace, or nothing
   double compute = 1;  // so many ns of virtual time for each of the processor; 0: none
   bool tagged = true, progress = false;
   std::vector<std::string> command;
@@ -58,6 +59,8 @@ class Ranks {
 
   uint64_t now() const { return now_; }
   uint64_t trace() const { return trace_; }  // of all that happened: equal for equal runs
+  // Ends the file of --trace of the job that runs, if there is one. In a signal's handler, too.
+  static void close_trace();
   const JobOptions& options() const { return options_; }
   static FILE* own_errors();  // ptlsim's own stderr, whoever runs
 
@@ -100,6 +103,7 @@ class Ranks {
   void show_progress();
 
   const JobOptions options_;
+  std::unique_ptr<Trace> traced_;  // of --trace
   Network net_;
   std::vector<std::unique_ptr<Rank>> ranks_;
   std::vector<std::unique_ptr<Thread>> threads_;
