@@ -4,16 +4,9 @@
 #include <unistd.h>
 
 #include <algorithm>
-#include <memory>
-#include <set>
 #include <stdexcept>
-#include <tuple>
 
-#include "engine/tools/goalc/locks.hpp"
-#include "engine/tools/goalc/portals.hpp"
-#include "engine/tools/goalc/rank_program.hpp"
-#include "engine/tools/goalc/records.hpp"
-#include "engine/tools/goalc/words.hpp"
+#include "engine/tools/goalc/joiner.hpp"
 
 namespace portunus::goalc {
 
@@ -26,80 +19,6 @@ using record::State;
 using record::What;
 
 namespace {
-
-// Kinds of messages that share a communicator, apart from the contexts of records.
-enum class Use : uint32_t { collective = 16, put, request, reply, acknowledgement, open, complete, lock };
-
-// The message that came for a receive, which the record of its start lacks.
-struct Match {
-  int32_t peer = -1;
-  int32_t tag = 0;
-  uint64_t bytes = 0;
-};
-
-// A message that lies in another rank's memory when an epoch ends.
-struct Put {
-  uint32_t comm = 0, origin = 0, target = 0;
-  uint64_t fences = 0, completed = 0;  // how many of the origin's came before
-  VertexId arrival = 0;
-};
-
-class Joiner {
- public:
-  explicit Joiner(const std::string& folder);
-  Joined join();
-
- private:
-  struct Rank {
-    std::unique_ptr<RankRecords> records;
-    std::map<uint32_t, size_t> collects;               // by communicator
-    std::map<uint32_t, std::set<uint32_t>> accessed;   // by communicator: the ranks in whose memory something may not have ended
-    std::unordered_map<uint32_t, uint32_t> comms;      // from the rank's number to the job's
-    std::map<uint32_t, std::vector<VertexId>> fences;  // by communicator: where each was passed
-    std::map<std::pair<uint32_t, uint32_t>, std::vector<VertexId>> awaited;  // and origin: where each of its epochs was seen to end
-    std::map<std::pair<uint32_t, uint32_t>, uint64_t> completed;             // and target
-    std::map<std::pair<uint32_t, uint32_t>, RankProgram::Vertices> leaving;  // and target: what has to end before the epoch does
-    std::map<std::pair<uint32_t, uint32_t>, RankProgram::Vertices> coming;   // and origin: what that has put here since its last flush
-  };
-
-  void look_ahead(uint32_t rank);
-  void read(uint32_t rank);
-  void define(Rank& rank, const Record& record, std::span<const uint64_t> numbers);
-  std::unordered_map<uint64_t, Match> matches_of(uint32_t rank) const;
-  void take(uint32_t rank, const Record& record, std::span<const uint64_t> numbers, const std::unordered_map<uint64_t, Match>& matches);
-  void take_message(uint32_t rank, const Record& record, const std::unordered_map<uint64_t, Match>& matches);
-  void take_collective(uint32_t rank, const Record& record, std::span<const uint64_t> numbers);
-  void take_epoch(uint32_t rank, const Record& record);
-  void put(uint32_t rank, const Record& record, std::span<const uint64_t> numbers);
-  void get(uint32_t rank, const Record& record, std::span<const uint64_t> numbers);
-  void flush(uint32_t rank, const Record& record);
-  void wait_for_acknowledgements(uint32_t rank, uint32_t comm);
-  void wait_for_acknowledgement(uint32_t rank, uint32_t comm, uint32_t target);
-  void take_lock(uint32_t rank, const Record& record);
-  void fence(uint32_t rank, uint32_t comm);
-  void end_epochs();
-  void pair_messages();
-  void remark_ends();
-  uint32_t comm_of(uint32_t rank, const Record& record) { return ranks_[rank].comms.at(record.comm); }
-  void check(uint32_t rank, const Record& record, std::span<const uint64_t> numbers) const;
-  bool fits(uint32_t rank, const Record& record, std::span<const uint64_t> numbers) const;
-  uint32_t tag_of(uint32_t comm, uint32_t use, int32_t tag = 0);
-  uint32_t tag_of(uint32_t comm, Use use) { return tag_of(comm, static_cast<uint32_t>(use)); }
-
-  std::string folder_;
-  std::vector<Rank> ranks_;
-  std::vector<RankProgram> programs_;
-  std::vector<CommFacts> comms_;
-  std::unordered_map<uint64_t, uint32_t> by_hash_;
-  std::map<std::tuple<uint32_t, uint32_t, int32_t>, uint32_t> tags_;
-  std::vector<Put> puts_;
-  Words words_;
-  Locks locks_;
-  Portals portals_{programs_};
-  std::map<std::pair<uint64_t, size_t>, std::vector<uint64_t>> collected_;  // of the n-th collect of a communicator the bytes of each
-  bool crowded_ = false, foreign_ = false, threads_ = false;
-  Joined joined_;
-};
 
 // The call that ends a program's use of an interface.
 const char* end_of(record::Interface interface) {
@@ -135,6 +54,8 @@ bool fits_collective(const Record& record, std::span<const uint64_t> numbers, co
     default: return static_cast<record::Collective>(record.detail) <= record::Collective::exchange;
   }
 }
+
+}  // namespace
 
 Joiner::Joiner(const std::string& folder) : folder_(folder) {
   const int size = ranks_recorded(folder);
@@ -333,110 +254,6 @@ void Joiner::take_collective(uint32_t rank, const Record& record, std::span<cons
   else programs_[rank].wait_for(last);
 }
 
-void Joiner::put(uint32_t rank, const Record& record, std::span<const uint64_t> numbers) {
-  const uint32_t comm = comm_of(rank, record);
-  const auto target = static_cast<uint32_t>(record.peer);
-  const uint32_t tag = tag_of(comm, Use::put);
-  Rank& mine = ranks_[rank];
-  const VertexId sent = programs_[rank].send(record.bytes, target, tag, (record.detail & record::kBlocking) != 0);
-  const VertexId arrival = programs_[target].recv_freely(record.bytes, rank, tag);
-  mine.leaving[{comm, target}].push_back(sent);
-  ranks_[target].coming[{comm, rank}].push_back(arrival);
-  mine.accessed[comm].insert(target);
-  if (numbers.size() == 3)
-    words_.put({comm, rank, target, numbers[0], record.bytes, record.time_ns, (record.detail & record::kBehind) != 0, arrival,
-                static_cast<record::Change>(numbers[2]), numbers[1]});
-  else puts_.push_back({comm, rank, target, mine.fences[comm].size(), mine.completed[{comm, target}], arrival});
-  if (record.object != 0) programs_[rank].remember(record.object, {sent});
-}
-
-void Joiner::get(uint32_t rank, const Record& record, std::span<const uint64_t> numbers) {
-  const uint32_t comm = comm_of(rank, record);
-  const auto target = static_cast<uint32_t>(record.peer);
-  const uint32_t request = tag_of(comm, Use::request), reply = tag_of(comm, Use::reply);
-  const uint64_t asking = numbers.empty() ? 0 : numbers[0];
-  programs_[rank].send(asking, target, request, false);
-  const VertexId got = programs_[rank].recv(record.bytes, target, reply, (record.detail & record::kBlocking) != 0);
-  const VertexId asked = programs_[target].recv_freely(asking, rank, request);
-  programs_[target].send_after(record.bytes, rank, reply, std::span(&asked, 1));
-  ranks_[rank].leaving[{comm, target}].push_back(got);
-  ranks_[rank].accessed[comm].insert(target);
-  if (numbers.size() == 4)
-    words_.put({comm, rank, target, numbers[1], asking, record.time_ns, false, asked, static_cast<record::Change>(numbers[3]), numbers[2]});
-  if (record.object != 0) programs_[rank].remember(record.object, {got});
-}
-
-// A message comes back when all that was put there lies there.
-void Joiner::wait_for_acknowledgement(uint32_t rank, uint32_t comm, uint32_t target) {
-  RankProgram::Vertices& leaving = ranks_[rank].leaving[{comm, target}];
-  RankProgram::Vertices& coming = ranks_[target].coming[{comm, rank}];
-  programs_[rank].wait_for(leaving);
-  leaving.clear();
-  if (coming.empty()) return;
-  const uint32_t tag = tag_of(comm, Use::acknowledgement);
-  programs_[target].send_after(0, rank, tag, coming);
-  coming.clear();
-  words_.acknowledge(rank, comm, target);
-  programs_[rank].wait_for(programs_[rank].recv(0, target, tag, false));
-}
-
-void Joiner::wait_for_acknowledgements(uint32_t rank, uint32_t comm) {
-  for (const uint32_t target : std::exchange(ranks_[rank].accessed[comm], {})) wait_for_acknowledgement(rank, comm, target);
-}
-
-void Joiner::flush(uint32_t rank, const Record& record) {
-  const uint32_t comm = comm_of(rank, record);
-  if (record.peer >= 0) wait_for_acknowledgement(rank, comm, static_cast<uint32_t>(record.peer));
-  else wait_for_acknowledgements(rank, comm);
-}
-
-void Joiner::fence(uint32_t rank, uint32_t comm) {
-  wait_for_acknowledgements(rank, comm);
-  programs_[rank].wait_for(
-      programs_[rank].collective({record::Collective::barrier, 0, 0, 0, {}}, comms_[comm], tag_of(comm, Use::collective), crowded_));
-  ranks_[rank].fences[comm].push_back(programs_[rank].pass());
-}
-
-// A lock comes by a message from who had it last.
-void Joiner::take_lock(uint32_t rank, const Record& record) {
-  const uint32_t tag = tag_of(comm_of(rank, record), Use::lock);
-  if (record.what == What::lock) {
-    const int before = locks_.before(rank);
-    if (before >= 0) programs_[rank].recv(sizeof(uint64_t), static_cast<uint32_t>(before), tag, true);
-    return;
-  }
-  const int next = locks_.next(rank);
-  if (next >= 0) programs_[rank].send(sizeof(uint64_t), static_cast<uint32_t>(next), tag, false);
-}
-
-void Joiner::take_epoch(uint32_t rank, const Record& record) {
-  RankProgram& program = programs_[rank];
-  Rank& mine = ranks_[rank];
-  const uint32_t comm = comm_of(rank, record);
-  const auto peer = static_cast<uint32_t>(record.peer);
-  if (record.what == What::open) program.send(0, peer, tag_of(comm, Use::open), false);
-  if (record.what == What::start) program.recv(0, peer, tag_of(comm, Use::open), true);
-  if (record.what == What::complete) {
-    wait_for_acknowledgement(rank, comm, peer);
-    program.send(0, peer, tag_of(comm, Use::complete), false);
-    ++mine.completed[{comm, peer}];
-  }
-  if (record.what != What::await) return;
-  program.recv(0, peer, tag_of(comm, Use::complete), true);
-  mine.awaited[{comm, peer}].push_back(program.pass());
-}
-
-// The target's end of the epoch waits for what was put in it.
-void Joiner::end_epochs() {
-  for (const Put& put : puts_) {
-    Rank& target = ranks_[put.target];
-    const std::vector<VertexId>& awaited = target.awaited[{put.comm, put.origin}];
-    const std::vector<VertexId>& fences = target.fences[put.comm];
-    if (put.completed < awaited.size()) programs_[put.target].after(awaited[put.completed], put.arrival);
-    else if (put.fences < fences.size()) programs_[put.target].after(fences[put.fences], put.arrival);
-  }
-}
-
 // The n-th message of a kind is the n-th that is received. One without the other, as of ranks that died, becomes nothing.
 void Joiner::pair_messages() {
   std::map<std::tuple<uint32_t, uint32_t, uint32_t>, std::pair<std::vector<VertexId>, std::vector<VertexId>>> streams;
@@ -488,8 +305,6 @@ Joined Joiner::join() {
   pair_messages();
   return std::move(joined_);
 }
-
-}  // namespace
 
 Joined join_records(const std::string& folder) { return Joiner(folder).join(); }
 
