@@ -9,6 +9,7 @@
 #include "mpi-adi/core/errors.hpp"
 #include "mpi-adi/graph/capture.hpp"
 #include "mpi-adi/op/op.hpp"
+#include "mpi-adi/tool/event.hpp"
 #include "mpi-adi/types/datatype.hpp"
 #include "mpi-adi/types/signature.hpp"
 
@@ -25,6 +26,8 @@ int check_call(Call& call, MPI_Comm comm) {
     return raise(call.function, call.comm, MPI_ERR_ARG, "the address for the request is null");
   if (!plain && call.form != Form::persistent && graph::is_captured_here(*call.comm)) [[unlikely]]
     call.form = Form::captured;
+  if (!plain) [[unlikely]]
+    tool::emit(tool::Event::collective_begins, call.comm->context, static_cast<int>(call.which), static_cast<int>(call.form));
   return MPI_SUCCESS;
 }
 

@@ -7,6 +7,7 @@
 #include "mpi-adi/core/device.hpp"
 #include "mpi-adi/core/errors.hpp"
 #include "mpi-adi/mpi-ext.h"
+#include "mpi-adi/tool/event.hpp"
 #include "mpi-adi/ulfm/ulfm.hpp"
 
 namespace portunus::mpi::collectives {
@@ -66,6 +67,8 @@ int run(const Call& call, Work& first) {
       code = GOAL_SUCCESS;
     }
   }
+  if (!comm.is_plain()) [[unlikely]]
+    tool::emit(tool::Event::collective_ends, comm.context, static_cast<int>(call.which));
   if (code == GOAL_SUCCESS && fits) [[likely]]
     return MPI_SUCCESS;
   if (!fits) code = state.log.is_of_another_call() ? kDisagreement : kMismatch;

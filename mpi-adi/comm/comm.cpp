@@ -10,6 +10,7 @@
 #include "mpi-adi/core/debug.hpp"
 #include "mpi-adi/core/errhandler.hpp"
 #include "mpi-adi/core/profiling.hpp"
+#include "mpi-adi/tool/event.hpp"
 #include "mpi-adi/ulfm/ulfm.hpp"
 
 namespace portunus::mpi {
@@ -34,6 +35,8 @@ Communicator* make_communicator(uint16_t context, Group* group, Group* remote_gr
   made->peer_ranks = peers.ranks.empty() ? nullptr : peers.ranks.data();
   made->errhandler.store(MPI_ERRORS_ARE_FATAL, std::memory_order_relaxed);
   if (debug.buffers || debug.calls) made->attention.store(Communicator::kLooked, std::memory_order_relaxed);
+  if ((tool::listened.load(std::memory_order_relaxed) & tool::kByCommunicator) != 0)
+    made->attention.fetch_or(Communicator::kHeard, std::memory_order_relaxed);
   if (made->inter) {
     made->local = make_communicator(context, retain(group), nullptr);
     if (made->local == nullptr) {
@@ -43,7 +46,15 @@ Communicator* make_communicator(uint16_t context, Group* group, Group* remote_gr
     }
   }
   if (context != kNoContext) ulfm::born(*made);
+  tool::emit(tool::Event::communicator_created, context, made->size, made->rank, made->inter ? 1 : 0);
   return made;
+}
+
+void hear_communicators(bool heard) {
+  communicators.for_each([&](Communicator& comm) {
+    if (heard) comm.attention.fetch_or(Communicator::kHeard, std::memory_order_relaxed);
+    else comm.attention.fetch_and(static_cast<uint8_t>(~Communicator::kHeard), std::memory_order_relaxed);
+  });
 }
 
 void give_context(Communicator& comm, uint16_t context) {
@@ -53,6 +64,7 @@ void give_context(Communicator& comm, uint16_t context) {
 }
 
 void destroy_communicator(Communicator* comm) {
+  tool::emit(tool::Event::communicator_freed, comm->context);
   const bool tainted = ulfm::is_tainted(*comm);
   collectives::forget(*comm);
   ulfm::forget(*comm);

@@ -77,6 +77,7 @@ struct Communicator {
   static constexpr uint8_t kRevoked = 1;   // for good (ulfm/)
   static constexpr uint8_t kLooked = 2;    // PTL_DEBUG wants its calls to be looked at
   static constexpr uint8_t kCaptured = 4;  // a thread of this process records its calls (graph/)
+  static constexpr uint8_t kHeard = 8;     // tools listen to events of its messages and collectives (tool/)
   bool is_revoked() const { return attention.load(std::memory_order_relaxed) & kRevoked; }
   bool is_plain() const { return attention.load(std::memory_order_relaxed) == 0; }
   const Group& peer_group() const { return inter ? *remote_group : *group; }
@@ -86,6 +87,9 @@ using CommunicatorPool = ObjectPool<Communicator, kMaxCommunicators>;
 extern constinit CommunicatorPool communicators;
 extern constinit Communicator* predefined[2];  // MPI_COMM_WORLD, MPI_COMM_SELF
 extern constinit uintptr_t predefined_count;   // 0 unless MPI is running
+
+// Sets, or clears, kHeard of all communicators.
+void hear_communicators(bool heard);
 
 inline Communicator& world() { return *predefined[0]; }
 inline Communicator& self() { return *predefined[1]; }

@@ -4,6 +4,7 @@
 #include "mpi-adi/core/debug.hpp"
 #include "mpi-adi/core/errors.hpp"
 #include "mpi-adi/graph/capture.hpp"
+#include "mpi-adi/tool/event.hpp"
 
 namespace portunus::mpi {
 namespace {
@@ -23,6 +24,11 @@ int raise_common(const Arguments& given, const Communicator& comm) {
 int raise_tag(const Arguments& given, const Communicator& comm) {
   return raise(given.function, &comm, MPI_ERR_TAG, "the tag %d is not between 0 and %d", given.tag, kMaxTag);
 }
+void tell_tools(tool::Event event, const Arguments& given, const Communicator& comm) {
+  const size_t bytes = bytes_of(given, find_type(given.datatype, given.count));
+  tool::emit(event, comm.context, given.peer, given.tag, static_cast<int64_t>(bytes));
+}
+
 int raise_rank(const Arguments& given, const Communicator& comm) {
   return raise(given.function, &comm, MPI_ERR_RANK, "there is no rank %d among %d", given.peer, comm.peers);
 }
@@ -36,7 +42,7 @@ int raise_too_many(const char* function, const Communicator* comm, MPI_Count cou
 
 int refuse_capture(const Arguments& given) { return graph::refuse(given.function); }
 
-int check_send_slowly(const Arguments& given) {
+int check_send_slowly(const Arguments& given, bool starts) {
   const Communicator* comm = find_communicator(given.comm);
   if (comm == nullptr) return raise_bad_communicator(given.function, given.comm);
   if (!is_member(given.peer, *comm) && given.peer != MPI_PROC_NULL) return raise_rank(given, *comm);
@@ -44,11 +50,12 @@ int check_send_slowly(const Arguments& given) {
   if (!can_travel(given, find_type(given.datatype, given.count))) return raise_common(given, *comm);
   if (comm->is_revoked()) return raise_revoked(given.function, *comm);
   if (graph::is_captured_here(*comm)) return kCaptured;
+  if (starts && given.peer != MPI_PROC_NULL) tell_tools(tool::Event::send_begins, given, *comm);
   if (!debug.buffers || given.peer == MPI_PROC_NULL) return MPI_SUCCESS;
   return check_readable(given.function, comm, given.buf, given.count, *find_type(given.datatype, given.count));
 }
 
-int check_receive_slowly(const Arguments& given) {
+int check_receive_slowly(const Arguments& given, bool starts) {
   const Communicator* comm = find_communicator(given.comm);
   if (comm == nullptr) return raise_bad_communicator(given.function, given.comm);
   if (!is_member(given.peer, *comm) && given.peer != MPI_PROC_NULL && given.peer != MPI_ANY_SOURCE) return raise_rank(given, *comm);
@@ -56,7 +63,9 @@ int check_receive_slowly(const Arguments& given) {
   if (!can_travel(given, find_type(given.datatype, given.count))) return raise_common(given, *comm);
   if (comm->is_revoked()) return raise_revoked(given.function, *comm);
   if (graph::is_captured_here(*comm)) return kCaptured;
-  return debug.calls && given.peer != MPI_PROC_NULL ? kCompared : MPI_SUCCESS;
+  if (given.peer == MPI_PROC_NULL) return MPI_SUCCESS;
+  if (starts) tell_tools(tool::Event::receive_begins, given, *comm);
+  return debug.calls || tool::is_listened(tool::Event::message_received) ? kCompared : MPI_SUCCESS;
 }
 
 }  // namespace portunus::mpi

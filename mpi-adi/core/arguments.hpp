@@ -35,8 +35,8 @@ inline int made_all_the_same(int error) { return error == kCaptured || error == 
 [[gnu::cold, gnu::noinline]] int refuse_capture(const Arguments& given);
 
 // MPI_SUCCESS when all is well: the peer is then MPI_PROC_NULL or, for receives, MPI_ANY_SOURCE. Else raises the error.
-[[gnu::cold, gnu::noinline]] int check_send_slowly(const Arguments& given);
-[[gnu::cold, gnu::noinline]] int check_receive_slowly(const Arguments& given);
+[[gnu::cold, gnu::noinline]] int check_send_slowly(const Arguments& given, bool starts);
+[[gnu::cold, gnu::noinline]] int check_receive_slowly(const Arguments& given, bool starts);
 
 // So many elements of the datatype are more than memory can hold.
 [[gnu::cold, gnu::noinline]] int raise_too_many(const char* function, const Communicator* comm, MPI_Count count, const Datatype& type);
@@ -56,8 +56,10 @@ inline size_t bytes_of(const Arguments& given, const Datatype* type) {
   return type ? static_cast<size_t>(type->size) * static_cast<size_t>(given.count) : 0;  // good if can_travel
 }
 
-// The communicator, datatype and size of a message are set when MPI_SUCCESS is returned.
-[[gnu::always_inline]] inline int check_send(const Arguments& given, Communicator*& comm, const Datatype*& type, size_t& bytes) {
+// The communicator, datatype and size of a message are set when MPI_SUCCESS is returned. `starts`: the message begins now, and tools are
+// told of that.
+[[gnu::always_inline]] inline int check_send(const Arguments& given, Communicator*& comm, const Datatype*& type, size_t& bytes,
+                                             bool starts = true) {
   comm = find_communicator(given.comm);
   type = find_type(given.datatype);
   if (type == nullptr) [[unlikely]]
@@ -66,9 +68,10 @@ inline size_t bytes_of(const Arguments& given, const Datatype* type) {
   if (comm && comm->is_plain() && is_member(given.peer, *comm) && static_cast<unsigned>(given.tag) <= unsigned{kMaxTag} &&
       can_travel(given, type)) [[likely]]
     return MPI_SUCCESS;
-  return check_send_slowly(given);
+  return check_send_slowly(given, starts);
 }
-[[gnu::always_inline]] inline int check_receive(const Arguments& given, Communicator*& comm, const Datatype*& type, size_t& bytes) {
+[[gnu::always_inline]] inline int check_receive(const Arguments& given, Communicator*& comm, const Datatype*& type, size_t& bytes,
+                                                bool starts = true) {
   comm = find_communicator(given.comm);
   type = find_type(given.datatype);
   if (type == nullptr) [[unlikely]]
@@ -77,17 +80,17 @@ inline size_t bytes_of(const Arguments& given, const Datatype* type) {
   if (comm && comm->is_plain() && (is_member(given.peer, *comm) || given.peer == MPI_ANY_SOURCE) &&
       (static_cast<unsigned>(given.tag) <= unsigned{kMaxTag} || given.tag == MPI_ANY_TAG) && can_travel(given, type)) [[likely]]
     return MPI_SUCCESS;
-  return check_receive_slowly(given);
+  return check_receive_slowly(given, starts);
 }
 
-inline int check_send(const Arguments& given, Communicator*& comm, size_t& bytes) {
+inline int check_send(const Arguments& given, Communicator*& comm, size_t& bytes, bool starts = true) {
   const Datatype* type;
-  const int error = check_send(given, comm, type, bytes);
+  const int error = check_send(given, comm, type, bytes, starts);
   return error == kCaptured ? refuse_capture(given) : error;
 }
-inline int check_receive(const Arguments& given, Communicator*& comm, size_t& bytes) {
+inline int check_receive(const Arguments& given, Communicator*& comm, size_t& bytes, bool starts = true) {
   const Datatype* type;
-  const int error = check_receive(given, comm, type, bytes);
+  const int error = check_receive(given, comm, type, bytes, starts);
   return error == kCompared ? MPI_SUCCESS : error == kCaptured ? refuse_capture(given) : error;
 }
 

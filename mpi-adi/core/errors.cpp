@@ -13,6 +13,7 @@
 #include "mpi-adi/core/profiling.hpp"
 #include "mpi-adi/mpi-ext.h"
 #include "mpi-adi/pt2pt/signatures.hpp"
+#include "mpi-adi/tool/event.hpp"
 
 namespace portunus::mpi {
 namespace {
@@ -98,6 +99,7 @@ MPI_Errhandler errhandler_of_nothing() {
 
 int raise_at(const Origin& origin, const char* function, int code, const char* cause, va_list arguments) {
   if (keeper != nullptr) return keeper->keep(origin, function, code, cause, arguments), code;
+  tool::emit(tool::Event::error_raised, code);
   const bool running = phase.load(std::memory_order_acquire) == Phase::running;
   const MPI_Errhandler handler = origin.errhandler;
   if (handler == MPI_ERRORS_RETURN) return code;

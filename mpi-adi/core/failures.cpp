@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "mpi-adi/core/device.hpp"
+#include "mpi-adi/tool/event.hpp"
 #include "mpi-adi/ulfm/agreement.hpp"
 #include "mpi-adi/ulfm/ulfm.hpp"
 
@@ -58,6 +59,7 @@ class Watch final : public Attachment {
     if (failures.peers[rank_].exchange(Peer::lost, std::memory_order_acq_rel) == Peer::lost) return;
     PtlCTFree(death);
     failures.count.fetch_add(1, std::memory_order_acq_rel);
+    tool::emit(tool::Event::process_lost, rank_);
     std::vector<Request*> waiting;
     pool.for_each([&](Request& request) {
       if (waits(request)) waiting.push_back(&request);

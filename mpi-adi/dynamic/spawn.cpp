@@ -13,6 +13,7 @@
 #include "mpi-adi/core/checks.hpp"
 #include "mpi-adi/core/profiling.hpp"
 #include "mpi-adi/dynamic/ports.hpp"
+#include "mpi-adi/tool/event.hpp"
 
 namespace portunus::mpi {
 namespace {
@@ -207,7 +208,9 @@ extern "C" int PMPI_Comm_spawn(const char* command, char* argv[], int maxprocs, 
                                int array_of_errcodes[]) try {
   char* const* arguments = argv;
   const Given given{1, &command, &arguments, &maxprocs, &info};
-  return spawn("MPI_Comm_spawn", given, root, comm, intercomm, array_of_errcodes);
+  const int error = spawn("MPI_Comm_spawn", given, root, comm, intercomm, array_of_errcodes);
+  tool::emit(tool::Event::processes_spawned, error, maxprocs);
+  return error;
 }
 MPI_WEAK_NAME(Comm_spawn)
 

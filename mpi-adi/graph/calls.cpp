@@ -8,6 +8,7 @@
 #include "mpi-adi/graph/capture_state.hpp"
 #include "mpi-adi/graph/graph.hpp"
 #include "mpi-adi/mpi-ext.h"
+#include "mpi-adi/tool/event.hpp"
 
 namespace portunus::mpi::graph {
 namespace {
@@ -90,6 +91,7 @@ extern "C" int PMPIX_Graph_start(MPIX_Graph graph, MPI_Request* request) try {
   static constexpr char kName[] = "MPIX_Graph_start";
   Graph* found;
   if (int error = graph::check_graph(kName, graph, request, found)) return error;
+  tool::emit(tool::Event::graph_starts);
   return found->begin_run(kName, request);
 }
 MPIX_WEAK_NAME(Graph_start)

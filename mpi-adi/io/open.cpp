@@ -20,6 +20,7 @@
 #include "mpi-adi/core/profiling.hpp"
 #include "mpi-adi/io/file.hpp"
 #include "mpi-adi/io/two_phase.hpp"
+#include "mpi-adi/tool/event.hpp"
 
 namespace portunus::mpi::io {
 namespace {
@@ -262,7 +263,9 @@ using namespace portunus::mpi;
 using namespace portunus::mpi::io;
 
 extern "C" int PMPI_File_open(MPI_Comm comm, const char* filename, int amode, MPI_Info info, MPI_File* fh) try {
-  return answer(portunus::mpi::io::open("MPI_File_open", comm, filename, amode, info, fh));
+  const int error = portunus::mpi::io::open("MPI_File_open", comm, filename, amode, info, fh);
+  tool::emit(tool::Event::file_opened, error, amode);
+  return answer(error);
 }
 MPI_WEAK_NAME(File_open)
 
@@ -274,6 +277,7 @@ extern "C" int PMPI_File_close(MPI_File* fh) try {
     File* file;
     if (int error = portunus::mpi::io::check(kName, *fh, file)) return error;
     *fh = MPI_FILE_NULL;
+    tool::emit(tool::Event::file_closed);
     return close_file(kName, file);
   }());
 }

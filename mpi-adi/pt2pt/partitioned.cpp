@@ -16,6 +16,7 @@
 #include "mpi-adi/core/profiling.hpp"
 #include "mpi-adi/pt2pt/pt2pt.hpp"
 #include "mpi-adi/request/completion.hpp"
+#include "mpi-adi/tool/event.hpp"
 
 namespace portunus::mpi {
 namespace {
@@ -302,6 +303,8 @@ int ready(const char* function, MPI_Request handle, int64_t count, At&& at) {
   for (int64_t i = 0; i < count; ++i)
     if (!message->mark(at(i))) return raise(function, request->comm, MPI_ERR_ARG, "the partition %d is ready already", at(i));
   for (int64_t i = 0; i < count; ++i) message->advance(*request, at(i));
+  if (!request->comm->is_plain()) [[unlikely]]
+    tool::emit(tool::Event::partitions_ready, request->comm->context, count);
   return MPI_SUCCESS;
 }
 

@@ -4,6 +4,7 @@
 #include "mpi-adi/pt2pt/buffered.hpp"
 #include "mpi-adi/pt2pt/pt2pt.hpp"
 #include "mpi-adi/request/completion.hpp"
+#include "mpi-adi/tool/event.hpp"
 
 namespace portunus::mpi {
 namespace {
@@ -72,7 +73,8 @@ int init(Kind kind, void* room, const Arguments& given, MPI_Request* handle) {
   const Datatype* type;
   size_t bytes;
   const bool receives = kind == Kind::receive;
-  if (int error = made_all_the_same(receives ? check_receive(given, comm, type, bytes) : check_send(given, comm, type, bytes)))
+  if (int error =
+          made_all_the_same(receives ? check_receive(given, comm, type, bytes, false) : check_send(given, comm, type, bytes, false)))
     return error;
   if (handle == nullptr) return raise_no_handle(given, comm);
   Request* request = pool.claim(comm, receives && given.peer != MPI_PROC_NULL);
@@ -92,8 +94,10 @@ int start(const char* function, MPI_Request handle) {
     return raise(function, request->comm, MPI_ERR_REQUEST, "the request is not persistent");
   if (request->state.load(std::memory_order_relaxed) != State::inactive)
     return raise(function, request->comm, MPI_ERR_REQUEST, "the request is active already; complete it first");
-  if (!request->comm->is_plain() && graph::is_captured_here(*request->comm)) [[unlikely]]
-    return request->attached->capture(*request);
+  if (!request->comm->is_plain()) [[unlikely]] {
+    if (graph::is_captured_here(*request->comm)) return request->attached->capture(*request);
+    tool::emit(tool::Event::persistent_starts, request->comm->context);
+  }
   request->state.store(State::active, std::memory_order_relaxed);
   return request->attached->start(*request);
 }

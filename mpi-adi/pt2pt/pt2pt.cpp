@@ -4,6 +4,7 @@
 #include "mpi-adi/comm/processes.hpp"
 #include "mpi-adi/core/profiling.hpp"
 #include "mpi-adi/request/completion.hpp"
+#include "mpi-adi/tool/event.hpp"
 
 namespace portunus::mpi {
 
@@ -78,7 +79,15 @@ int ireceive_otherwise(int why, void* buf, const Arguments& given, MPI_Request* 
 int receive_compared(void* buf, const Arguments& given, MPI_Status* status) {
   MPI_Request handle;
   if (int error = ireceive_compared(buf, given, &handle)) return error;
-  return wait_in_pool(given.function, handle, status);
+  MPI_Status own;
+  if (status == MPI_STATUS_IGNORE) status = &own;
+  const int error = wait_in_pool(given.function, handle, status);
+  if (error == MPI_SUCCESS && tool::is_listened(tool::Event::message_received)) {
+    MPI_Count bytes = 0;
+    PMPI_Get_count_c(status, MPI_BYTE, &bytes);
+    tool::emit(tool::Event::message_received, find_communicator(given.comm)->context, status->MPI_SOURCE, status->MPI_TAG, bytes);
+  }
+  return error;
 }
 
 int ireceive_compared(void* buf, const Arguments& given, MPI_Request* handle) {

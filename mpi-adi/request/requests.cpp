@@ -5,6 +5,7 @@
 #include "mpi-adi/core/profiling.hpp"
 #include "mpi-adi/graph/capture.hpp"
 #include "mpi-adi/request/completion.hpp"
+#include "mpi-adi/tool/event.hpp"
 #include "mpi-adi/types/datatype.hpp"
 
 namespace portunus::mpi {
@@ -64,6 +65,7 @@ extern "C" int PMPI_Cancel(MPI_Request* request) try {
   const int refused = found->attached ? found->attached->cancel(*found) : MPI_SUCCESS;
   if (refused != MPI_SUCCESS) return found->attached->raise_error(kName, *found, refused);
   if ((state != State::active && state != State::pending) || (found->attached && !found->attached->is_message())) return MPI_SUCCESS;
+  tool::emit(tool::Event::request_cancelled, found->comm->context);
   if (found->receives) device::cancel_receive(*found);
   // The target of a send decides; below the eager limit only a synchronous one is not over already.
   else PtlxPutWithdraw(device::device.md_synchronous, found);

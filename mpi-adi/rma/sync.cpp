@@ -8,6 +8,7 @@
 #include "mpi-adi/graph/access.hpp"
 #include "mpi-adi/rma/lock.hpp"
 #include "mpi-adi/rma/window.hpp"
+#include "mpi-adi/tool/event.hpp"
 
 namespace portunus::mpi::rma {
 namespace {
@@ -49,7 +50,9 @@ int flush_all(const char* function, MPI_Win win, int rank) {
     if (int error = check_rank(function, *window, rank)) return error;
   if (int error = check_passive(function, *window, rank)) return error;
   if (graph::is_captured_here(*window)) return graph::flush(*window, rank);
-  return flush(function, *window);
+  const int error = flush(function, *window);
+  if (error == MPI_SUCCESS) tool::emit(tool::Event::window_flush, window->comm->context, rank);
+  return error;
 }
 
 // Finds the window of a call that begins or ends an epoch.
@@ -137,6 +140,7 @@ extern "C" int PMPI_Win_fence(int assert, MPI_Win win) try {
   if (int error = PMPI_Barrier(handle_of(window->comm))) return error;
   std::atomic_thread_fence(std::memory_order_seq_cst);
   window->epoch = assert& MPI_MODE_NOSUCCEED ? Epoch::none : Epoch::fence;
+  tool::emit(tool::Event::window_fence, window->comm->context);
   return MPI_SUCCESS;
 }
 MPI_WEAK_NAME(Win_fence)
@@ -193,6 +197,7 @@ extern "C" int PMPI_Win_complete(MPI_Win win) try {
     window->accessible[i] = false;
   }
   window->epoch = Epoch::none;
+  tool::emit(tool::Event::window_complete, window->comm->context);
   return MPI_SUCCESS;
 }
 MPI_WEAK_NAME(Win_complete)
@@ -254,7 +259,9 @@ extern "C" int PMPI_Win_unlock(int rank, MPI_Win win) try {
   if (window->locked[static_cast<size_t>(rank)] == 0 || window->epoch == Epoch::lock_all)
     return raise(kName, *window, MPI_ERR_RMA_SYNC, "rank %d is not locked", rank);
   if (int error = flush(kName, *window)) return error;
-  return release_lock(kName, *window, rank);
+  const int error = release_lock(kName, *window, rank);
+  if (error == MPI_SUCCESS) tool::emit(tool::Event::window_unlock, window->comm->context, rank);
+  return error;
 }
 MPI_WEAK_NAME(Win_unlock)
 
@@ -284,6 +291,7 @@ extern "C" int PMPI_Win_unlock_all(MPI_Win win) try {
   for (size_t i = 0; i < window->locked.size(); ++i)
     if (int error = release_lock(kName, *window, static_cast<int>(i))) return error;
   window->epoch = Epoch::none;
+  tool::emit(tool::Event::window_unlock, window->comm->context, -1);
   return MPI_SUCCESS;
 }
 MPI_WEAK_NAME(Win_unlock_all)

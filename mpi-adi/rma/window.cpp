@@ -15,6 +15,7 @@
 #include "mpi-adi/core/errors.hpp"
 #include "mpi-adi/core/profiling.hpp"
 #include "mpi-adi/graph/access.hpp"
+#include "mpi-adi/tool/event.hpp"
 
 namespace portunus::mpi::rma {
 
@@ -122,6 +123,7 @@ int finish(const char* function, Communicator& parent, Window* window, MPI_Win* 
   own.control = window->control;
   if (window->flavor != MPI_WIN_FLAVOR_DYNAMIC) own.mapped = window->base;
   *win = handle_of(window);
+  tool::emit(tool::Event::window_created, comm.context, static_cast<int64_t>(window->size));
   return MPI_SUCCESS;
 }
 
@@ -319,6 +321,7 @@ extern "C" int PMPI_Win_free(MPI_Win* win) try {
   if (int error = flush(kName, *window)) return error;
   if (int error = PMPI_Barrier(handle_of(window->comm))) return error;  // no rank accesses it any more
   if (int error = window->attributes.clear(*win)) return raise(kName, *window, error, "a function that deletes an attribute failed");
+  tool::emit(tool::Event::window_freed, window->comm->context);
   graph::forget_window(*window);
   dispose(window);
   *win = MPI_WIN_NULL;

@@ -6,6 +6,7 @@
 #include <tuple>
 
 #include "mpi-adi/core/profiling.hpp"
+#include "mpi-adi/tool/event.hpp"
 #include "mpi-adi/types/type_create.hpp"
 
 namespace portunus::mpi {
@@ -182,6 +183,7 @@ extern "C" int PMPI_Type_commit(MPI_Datatype* datatype) try {
   if (int error = check_results(kName, nullptr, {datatype})) return error;
   if (int error = check(kName, *datatype, found, {})) return error;
   if (!found->predefined) found->committed = true;
+  tool::emit(tool::Event::datatype_committed, found->size, found->extent);
   return MPI_SUCCESS;
 }
 MPI_WEAK_NAME(Type_commit)

@@ -11,6 +11,7 @@
 #include "mpi-adi/core/device.hpp"
 #include "mpi-adi/graph/graph.hpp"
 #include "mpi-adi/mpi-ext.h"
+#include "mpi-adi/tool/event.hpp"
 #include "mpi-adi/ulfm/revocation.hpp"
 
 namespace portunus::mpi::ulfm {
@@ -88,6 +89,7 @@ void take(Communicator& comm, bool by_user) {
     const size_t up = (i + n - me) % n, distance = std::min(up, n - up);
     if (by_user || (distance & (distance - 1)) == 0) tell(comm, members[i]);
   }
+  tool::emit(tool::Event::communicator_revoked, comm.context);
   if (domain) GOAL_Domain_revoke(domain);
   if (by_user) graph::revoke(comm);
   device::failures.count.fetch_add(1, std::memory_order_acq_rel);  // from now on whoever posts a receive looks again
