@@ -2,7 +2,7 @@
  *
  * Everything here is optional for a program written to the specification. It exists for three users: the layers on
  * top (MPI, OpenSHMEM), which need a job and node memory; compiled GOAL schedules, which need engine extensions
- * E1-E11; and tools, which look at a running engine. Each extension names its plain Portals fallback.
+ * E1-E12; and tools, which look at a running engine. Each extension names its plain Portals fallback.
  *
  * All functions return PTL_* codes unless noted and may be called from any thread. Valid C99 and C++.
  */
@@ -429,6 +429,18 @@ const uint32_t *PtlxThrottled(void);
  * message to that process which is not lazy. For operations that the program will wait for. PtlStartBundle makes all
  * operations of the calling thread so. Fallback: PtlStartBundle and PtlEndBundle around operations known beforehand. */
 #define PTLX_MD_LAZY 0x100000u
+
+/* E12: when trig_ct reaches the threshold, the engine begins to look at *word in each step, until `*word comparison *value` holds; then
+ * `completion` counts one success. `type` is an integer of up to 8 bytes, as which the word is aligned; *value is read by the call. Loads
+ * are atomic and acquire: what was stored before the word is seen by what is triggered. Who sleeps looks again after 50 us to 1 ms, whoever
+ * stores. PtlCTCancelTriggered and PtlCTFree of `completion` end it without a count; until then *word stays valid. Fallback: an entry that
+ * counts the puts to the word, where nothing else changes it. */
+typedef enum {
+    PTLX_EQUAL, PTLX_NOT_EQUAL, PTLX_GREATER, PTLX_GREATER_EQUAL, PTLX_LESS, PTLX_LESS_EQUAL,
+    PTLX_COMPARISON_MAX = 0x7fffffff /* no comparison: makes every int a value of this type, so that it can be checked */
+} ptlx_comparison_t;
+int PtlxTriggeredAwait(ptl_handle_ni_t ni, const void *word, ptl_datatype_t type, ptlx_comparison_t comparison, const void *value,
+                       ptl_handle_ct_t completion, ptl_handle_ct_t trig_ct, ptl_size_t threshold);
 
 /* ---- 5. Looking at the engine ---------------------------------------------------------------------------------- */
 

@@ -1,7 +1,10 @@
 // triggered.cpp: the same verbs, parked on a counter. All arguments are checked and captured at the call; the data is
 // read when the operation fires. Source: Portals 4.3, triggered operations; extensions E2 and E3.
 #include <algorithm>
+#include <cstdint>
+#include <cstring>
 
+#include "engine/core/triggered/atomic_ops.hpp"
 #include "portals/list_entries.hpp"
 #include "portals/move.hpp"
 #include "portals/portals4_ext.h"
@@ -114,6 +117,30 @@ int triggered_local(const char* function, ptl_handle_ni_t ni, ptlx_local_op_t op
     command.result.base = b->start;
     command.result.iov_count = static_cast<uint32_t>(b->pieces);
   }
+  return submit_triggered(function, command, trig_ct, threshold);
+}
+
+int triggered_await(const char* function, ptl_handle_ni_t ni, const void* word, ptl_datatype_t type, ptlx_comparison_t comparison,
+                    const void* value, ptl_handle_ct_t completion, ptl_handle_ct_t trig_ct, ptl_size_t threshold) {
+  Interface* interface = find_interface(ni);
+  if (!interface) return refuse(function, bad_interface(ni));
+  if (!await_allowed(type)) return refuse(function, {"type", "is no integer"});
+  const size_t width = datatype_size(type);
+  if (!word) return refuse(function, {"word", kIsNull});
+  if (reinterpret_cast<uintptr_t>(word) % width != 0) return refuse(function, {"word", "is not aligned as its type"});
+  if (static_cast<unsigned>(comparison) > PTLX_LESS_EQUAL) return refuse(function, {"comparison", "is none"});
+  if (!value) return refuse(function, {"value", kIsNull});
+  if (completion == PTL_CT_NONE) return refuse(function, {"completion", "is no counter"});
+  if (Fault fault = counter_or_none("completion", completion, interface->index)) return refuse(function, fault);
+  Command command;
+  command.verb = Verb::local;
+  command.ni = static_cast<uint8_t>(interface->index);
+  command.op = kAwait;
+  command.datatype = type;
+  command.handle = completion;
+  command.source.base = const_cast<void*>(word);
+  command.extra.awaited = {0, static_cast<uint32_t>(comparison)};
+  std::memcpy(&command.extra.awaited.value, value, width);
   return submit_triggered(function, command, trig_ct, threshold);
 }
 
@@ -253,6 +280,13 @@ int PtlxTriggeredLocalVector(ptl_handle_ni_t ni, ptlx_local_op_t op, ptl_datatyp
                              ptl_size_t threshold) try {
   if (!api::initialized()) return PTL_NO_INIT;
   return api::triggered_local(__func__, ni, op, type, dst, a, b, count, completion, trig_ct, threshold);
+}
+PTL_BARRIER
+
+int PtlxTriggeredAwait(ptl_handle_ni_t ni, const void* word, ptl_datatype_t type, ptlx_comparison_t comparison, const void* value,
+                       ptl_handle_ct_t completion, ptl_handle_ct_t trig_ct, ptl_size_t threshold) try {
+  if (!api::initialized()) return PTL_NO_INIT;
+  return api::triggered_await(__func__, ni, word, type, comparison, value, completion, trig_ct, threshold);
 }
 PTL_BARRIER
 

@@ -25,7 +25,8 @@ Engine::Engine(Objects& objects, uint32_t uid, Stats* stats)
     : Core(objects, stats ? *stats : own_stats_, uid),
       triggers_(*this),
       reports_(*this, triggers_),
-      local_(*this, reports_),
+      awaited_(*this, reports_),
+      local_(*this, reports_, awaited_),
       peers_(*this),
       flow_(*this, peers_),
       table_(*this, reports_),
@@ -71,6 +72,7 @@ int Engine::go_on(uint64_t now_ns) {
   if (initiator_.pending().packing()) work += initiator_.pending().advance();
   if (peers_.any_stalled()) work += initiator_.send_held();
   if (local_.delaying()) work += local_.run_delays(now_ns);
+  if (awaited_.any()) work += awaited_.look();
   if (peers_.any_lost()) end_lost_peers();
   return work;
 }
@@ -192,7 +194,11 @@ bool Engine::waiting() const {
 }
 
 int64_t Engine::max_idle_ns() {
-  const int64_t due = peers_.due_in_ns();
+  int64_t due = peers_.due_in_ns();
+  if (awaited_.any()) {
+    const int64_t look = awaited_.look_again_ns();
+    due = due < 0 ? look : std::min(look, due);
+  }
   if (!waiting() && !peers_.needs_housekeeping()) return due;
   const auto look = static_cast<int64_t>(look_interval_ns_);
   return due < 0 ? look : std::min(look, due);
@@ -203,13 +209,13 @@ bool Engine::idle() { return all_taken_up() && peers_.idle() && !(stepper_pendin
 // True: no work lies here that a step would take up. Arrivals are another question.
 bool Engine::all_taken_up() {
   return !commands_.maybe_filled() && !triggers_.ready() && !local_.working() && !peers_.any_lost() && !initiator_.pending().has_room() &&
-         !target_.bulk().staging_ready();
+         !target_.bulk().staging_ready() && !awaited_.is_one_there();
 }
 
 // Whether go_on() has a list to look at.
 bool Engine::anything_begun() const {
   return triggers_.ready() || local_.working() || has_delays() || target_.moving() || initiator_.pending().packing() ||
-         peers_.any_stalled() || peers_.any_lost();
+         peers_.any_stalled() || peers_.any_lost() || awaited_.any();
 }
 
 // Data in staging are announced by who fills or empties it; nothing else is.
@@ -225,6 +231,7 @@ void Engine::cancel_triggers(Counter& counter, uint32_t handle) {
     run_first_ready();
   }
   triggers_.drop(counter, handle);
+  awaited_.give_up(handle);
 }
 
 unsigned Engine::counts_on(uint32_t ct) const {
@@ -304,6 +311,7 @@ int Engine::extend_map(uint32_t ni, ProcessId process, uint32_t incarnation, ptl
 // Everything that belongs to the interface goes, whether or not the user freed it.
 void Engine::close_interface(uint32_t ni) {
   local_.close(ni);
+  awaited_.close(ni);
   initiator_.pending().close(ni);
   interfaces[ni].open.store(false, std::memory_order_release);
   for (uint32_t i = 0; i < objects.counters.used(); ++i) {

@@ -16,6 +16,7 @@
 #include "engine/core/reports.hpp"
 #include "engine/core/target/flow_control.hpp"
 #include "engine/core/target/target.hpp"
+#include "engine/core/triggered/awaited_words.hpp"
 #include "engine/core/triggered/local_operations.hpp"
 #include "engine/core/triggered/triggers.hpp"
 #include "engine/progress/under_baton.hpp"
@@ -136,6 +137,7 @@ class Engine final : public Sink, private Core {
   // Each may call those above it.
   Triggers triggers_;
   Reports reports_;
+  AwaitedWords awaited_;
   LocalOperations local_;
   Peers peers_;
   FlowControl flow_;

@@ -42,6 +42,7 @@ struct Local {
 };
 
 constexpr uint8_t kNotify = 0xff;   // Verb::local: not one of PTLX_ADD .. but E4, with extra.notice
+constexpr uint8_t kAwait = 0xfe;    // neither, but E12: the word at source.base, with extra.awaited
 constexpr size_t kMaxOperand = 32;  // the largest datatype: long double complex
 
 struct Command {
@@ -75,6 +76,10 @@ struct Command {
       uint32_t flags;  // PTLX_NOTIFY_*
       int descriptor;  // or -1
     } notice;          // local with kNotify
+    struct {
+      uint64_t value;       // its low bytes
+      uint32_t comparison;  // PTLX_EQUAL ..
+    } awaited;              // local with kAwait
   } extra{};
   Verb armed = Verb::none;  // arm: the verb to run when ripe
 };

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <climits>
+#include <cstring>
 
 #include "tests/support/rig.hpp"
 
@@ -19,6 +20,18 @@ struct LocalOperation : ::testing::Test {
     command.verb = Verb::counter_add;
     command.handle = ct;
     command.extra.count = {success, failure};
+    return command;
+  }
+  template <class T>
+  Command await(const T* word, ptl_datatype_t type, ptlx_comparison_t comparison, T value, uint32_t done) {
+    Command command;
+    command.verb = Verb::local;
+    command.op = kAwait;
+    command.datatype = type;
+    command.handle = done;
+    command.source.base = const_cast<T*>(word);
+    command.extra.awaited = {0, static_cast<uint32_t>(comparison)};
+    std::memcpy(&command.extra.awaited.value, &value, sizeof value);
     return command;
   }
   Command local(ptlx_local_op_t op, ptl_datatype_t type, void* dst, void* a, void* b, uint64_t count, uint32_t done) {
@@ -132,6 +145,64 @@ TEST_F(LocalOperation, ADelayThatFiresLongAfterTheLastStepIsNotShorter) {
   EXPECT_EQ(node.value(done).success, 0u);
   rig.settle(5500);
   EXPECT_EQ(node.value(done).success, 1u);
+}
+
+TEST_F(LocalOperation, AnAwaitedWordCountsWhenTheComparisonHolds) {
+  struct Case {
+    ptlx_comparison_t comparison;
+    int32_t not_yet, then;
+  };
+  for (const Case& one : {Case{PTLX_EQUAL, 6, 7}, Case{PTLX_NOT_EQUAL, 7, 6}, Case{PTLX_GREATER, 7, 8}, Case{PTLX_GREATER_EQUAL, -1, 7},
+                          Case{PTLX_LESS, 7, -1}, Case{PTLX_LESS_EQUAL, 8, 7}}) {
+    int32_t word = one.not_yet;
+    const uint32_t trigger = node.counter(), done = node.counter();
+    node.arm(await(&word, PTL_INT32_T, one.comparison, 7, done), trigger, 1);
+    word = one.then;
+    rig.settle();
+    EXPECT_EQ(node.value(done).success, 0u) << "nothing looks before the trigger";
+    word = one.not_yet;
+    node.add(trigger, 1);
+    rig.settle();
+    EXPECT_EQ(node.value(done).success, 0u);
+    EXPECT_FALSE(node.engine.busy()) << "a thread that waits for a word may sleep";
+    EXPECT_GT(node.engine.max_idle_ns(), 0) << "but looks again";
+    word = one.then;
+    EXPECT_FALSE(node.engine.idle());
+    rig.settle();
+    EXPECT_EQ(node.value(done).success, 1u);
+    EXPECT_EQ(node.engine.max_idle_ns(), -1);
+  }
+}
+
+TEST_F(LocalOperation, AnAwaitedWordHasTheWidthAndTheSignOfItsType) {
+  const auto counts = [&](auto word, ptl_datatype_t type) {
+    const uint32_t trigger = node.counter(), done = node.counter();
+    node.arm(await(&word, type, PTLX_GREATER, decltype(word){0}, done), trigger, 1);
+    node.add(trigger, 1);
+    rig.settle();
+    const uint64_t counted = node.value(done).success;
+    node.engine.cancel_triggers(*node.objects.counters.find(done), done);
+    return counted;
+  };
+  EXPECT_EQ(counts(int8_t{-1}, PTL_INT8_T) + counts(int16_t{-1}, PTL_INT16_T) + counts(int32_t{-1}, PTL_INT32_T) +
+                counts(int64_t{-1}, PTL_INT64_T),
+            0u);
+  EXPECT_EQ(counts(uint8_t{255}, PTL_UINT8_T) + counts(uint16_t{65535}, PTL_UINT16_T) + counts(uint32_t{1} << 31, PTL_UINT32_T) +
+                counts(uint64_t{1} << 63, PTL_UINT64_T),
+            4u);
+}
+
+TEST_F(LocalOperation, AnAwaitedWordIsLookedAtNoMoreWhenItsCounterIsCancelled) {
+  uint64_t word = 0;
+  const uint32_t trigger = node.counter(), done = node.counter();
+  node.arm(await(&word, PTL_UINT64_T, PTLX_EQUAL, uint64_t{1}, done), trigger, 1);
+  node.add(trigger, 1);
+  rig.settle();
+  node.engine.cancel_triggers(*node.objects.counters.find(done), done);
+  word = 1;
+  rig.settle();
+  EXPECT_EQ(node.value(done).success, 0u);
+  EXPECT_EQ(node.engine.max_idle_ns(), -1);
 }
 
 }  // namespace

@@ -430,6 +430,8 @@ bool atomic_allowed(ptl_op_t op, ptl_datatype_t type) { return op < PTL_SWAP && 
 
 bool swap_allowed(ptl_op_t op, ptl_datatype_t type) { return op >= PTL_SWAP && op < kOps && type < kTypes && kApply[op][type]; }
 
+bool await_allowed(ptl_datatype_t type) { return type <= PTL_UINT64_T && type != PTL_FLOAT; }
+
 bool local_allowed(ptlx_local_op_t op, ptl_datatype_t type) {
   if (op == PTLX_TIMESTAMP || op == PTLX_DELAY) return true;  // of no type
   return find_local(op, type) != nullptr;

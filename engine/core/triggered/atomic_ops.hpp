@@ -16,6 +16,7 @@ size_t datatype_size(ptl_datatype_t type);                    // bytes; 0 = no s
 bool atomic_allowed(ptl_op_t op, ptl_datatype_t type);        // PtlAtomic, PtlFetchAtomic
 bool swap_allowed(ptl_op_t op, ptl_datatype_t type);          // PtlSwap
 bool local_allowed(ptlx_local_op_t op, ptl_datatype_t type);  // PtlxTriggeredLocal
+bool await_allowed(ptl_datatype_t type);                      // PtlxTriggeredAwait
 size_t local_size(ptl_datatype_t type);                       // bytes, of all types of local operations; 0 = no such type
 
 // target[i] = target[i] op data[i] for each whole datum in `size` bytes; the former values go to `old` unless it is

@@ -52,6 +52,7 @@ void LocalOperations::run(const Command& command) {
     core_.posted = true;  // the trigger may have been parked since what it counts was posted
     return;
   }
+  if (command.op == kAwait) return awaited_.begin(command);
   LocalWork work(command);
   if (run_segment(work)) return;
   works_.push_back(work);

@@ -1,5 +1,5 @@
 // local_operations.hpp: what the engine computes itself when a command says so: vectors (E3), delays, time stamps, and the
-// word that tells an application (E4).
+// word that tells an application (E4); words that are awaited (E12) have a class of their own.
 //
 // Thread: the baton holder. Callers: Engine alone.
 // Invariants: one step writes at most kBytesPerStep bytes; long vectors take turns, a segment each, so that messages and
@@ -12,6 +12,7 @@
 
 #include "engine/core/core.hpp"
 #include "engine/core/reports.hpp"
+#include "engine/core/triggered/awaited_words.hpp"
 #include "engine/core/triggered/local_work.hpp"
 
 namespace portunus {
@@ -20,7 +21,7 @@ class LocalOperations {
  public:
   static constexpr uint64_t kBytesPerStep = 128 * 1024;
 
-  LocalOperations(Core& core, Reports& reports) : core_(core), reports_(reports) {}
+  LocalOperations(Core& core, Reports& reports, AwaitedWords& awaited) : core_(core), reports_(reports), awaited_(awaited) {}
 
   void begin_step() { budget_ = kBytesPerStep; }
   // Delays that fired since the last step begin.
@@ -48,6 +49,7 @@ class LocalOperations {
 
   Core& core_;
   Reports& reports_;
+  AwaitedWords& awaited_;
   std::deque<LocalWork> works_;      // those that take several steps
   uint64_t budget_ = kBytesPerStep;  // bytes that may still be written in this step
   std::vector<Delay> delays_;        // heap by due time
