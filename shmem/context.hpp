@@ -37,7 +37,6 @@ inline Channel& channel_of(const char* function, shmem_ctx_t context) {
 
 // Returns the PE with this number in the team of the context; a sentence and the end of the job if there is none.
 [[gnu::always_inline]] inline Target target_of(const char* function, shmem_ctx_t context, int pe) {
-  called();
   if (context == SHMEM_CTX_DEFAULT) [[likely]]
     return {peer(function, pe), default_channel, pe};
   require_init(function);

@@ -5,6 +5,7 @@
 
 #include "shmem/active_set.hpp"
 #include "shmem/define.hpp"
+#include "shmem/graph/capture.hpp"
 #include "shmem/sync.hpp"
 #include "shmem/typed/typed_atomics.hpp"
 #include "shmem/typed/typed_team.hpp"
@@ -54,6 +55,7 @@ void wait(const char* function, T* ivar, T value) {
 #define SHMEMI_TO_ALL_BODY(name, op)                                                                                                     \
   template <class T>                                                                                                                     \
   void name##_to_all(const char* function, T* dest, const T* source, int nreduce, int start, int log_stride, int size, T*, long* sync) { \
+    if (graph::is_refused(function, graph::kNoActiveSets)) return;                                                                       \
     Team& team = active_set(function, start, log_stride, size, sync);                                                                    \
     combine(function, team, dest, source, static_cast<size_t>(nreduce), op);                                                             \
   }
@@ -69,23 +71,28 @@ SHMEMI_TO_ALL_BODY(prod, GOAL_MULT)
 // Unlike on teams, the root's dest is left alone.
 void set_broadcast(const char* function, size_t width, void* dest, const void* source, size_t nelems, int root, int start, int log_stride,
                    int size, long* sync) {
+  if (graph::is_refused(function, graph::kNoActiveSets)) return;
   broadcast_bytes(function, active_set(function, start, log_stride, size, sync), dest, source, bytes_of(function, nelems, width), root,
                   false);
 }
 void set_collect(const char* function, size_t width, void* dest, const void* source, size_t nelems, int start, int log_stride, int size,
                  long* sync) {
+  if (graph::is_refused(function, graph::kNoActiveSets)) return;
   collect_bytes(function, active_set(function, start, log_stride, size, sync), dest, source, bytes_of(function, nelems, width));
 }
 void set_fcollect(const char* function, size_t width, void* dest, const void* source, size_t nelems, int start, int log_stride, int size,
                   long* sync) {
+  if (graph::is_refused(function, graph::kNoActiveSets)) return;
   fcollect_bytes(function, active_set(function, start, log_stride, size, sync), dest, source, bytes_of(function, nelems, width));
 }
 void set_alltoall(const char* function, size_t width, void* dest, const void* source, size_t nelems, int start, int log_stride, int size,
                   long* sync) {
+  if (graph::is_refused(function, graph::kNoActiveSets)) return;
   alltoall_bytes(function, active_set(function, start, log_stride, size, sync), dest, source, bytes_of(function, nelems, width));
 }
 void set_alltoalls(const char* function, size_t width, void* dest, const void* source, ptrdiff_t dst, ptrdiff_t sst, size_t nelems,
                    int start, int log_stride, int size, long* sync) {
+  if (graph::is_refused(function, graph::kNoActiveSets)) return;
   alltoalls_elements(function, active_set(function, start, log_stride, size, sync), dest, source, dst, sst, nelems, width);
 }
 
@@ -111,6 +118,7 @@ SHMEMI_DEFINE(void, wait_until, (long* ivar, int cmp, long cmp_value)) try { ops
 SHMEMI_BARRIER
 
 SHMEMI_DEFINE(void, barrier, (int PE_start, int logPE_stride, int PE_size, long* pSync)) try {
+  if (graph::is_refused("shmem_barrier", graph::kNoActiveSets)) return;
   Team& team = active_set("shmem_barrier", PE_start, logPE_stride, PE_size, pSync);
   quiet(default_channel);
   sync(team);
@@ -118,7 +126,7 @@ SHMEMI_DEFINE(void, barrier, (int PE_start, int logPE_stride, int PE_size, long*
 SHMEMI_BARRIER
 
 SHMEMI_DEFINE(void, sync, (int PE_start, int logPE_stride, int PE_size, long* pSync)) try {
-  sync(active_set("shmem_sync", PE_start, logPE_stride, PE_size, pSync));
+  if (!graph::is_refused("shmem_sync", graph::kNoActiveSets)) sync(active_set("shmem_sync", PE_start, logPE_stride, PE_size, pSync));
 }
 SHMEMI_BARRIER
 

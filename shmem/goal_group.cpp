@@ -9,7 +9,7 @@ using namespace portunus;
 using namespace portunus::shmem;
 
 SHMEMI_DEFINE_BARE(int, shmemx_team_goal_group, (shmem_team_t handle, GOAL_Group* group, unsigned* context)) try {
-  static_assert(client::kFirstTeamsProgramContext + kMostTeams <= client::kFirstPlanContext);
+  static_assert(client::kFirstTeamsProgramContext + kMostTeams <= client::kFirstTeamsGraphContext);
   require_init("shmemx_team_goal_group");
   Team* const team = team_of(handle);
   if (team == nullptr) return 1;

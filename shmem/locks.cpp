@@ -15,6 +15,7 @@
 #include <atomic>
 
 #include "shmem/define.hpp"
+#include "shmem/graph/capture.hpp"
 #include "shmem/sync.hpp"
 #include "shmem/typed/typed_atomics.hpp"
 #include "shmem/typed/typed_wait.hpp"
@@ -101,11 +102,17 @@ class Lock {
 
 }  // namespace
 
-SHMEMI_DEFINE(void, set_lock, (long* lock)) try { Lock("shmem_set_lock", lock).set(); }
+SHMEMI_DEFINE(void, set_lock, (long* lock)) try {
+  if (!graph::is_refused("shmem_set_lock")) Lock("shmem_set_lock", lock).set();
+}
 SHMEMI_BARRIER
 
-SHMEMI_DEFINE(int, test_lock, (long* lock)) try { return Lock("shmem_test_lock", lock).test() ? 0 : 1; }
+SHMEMI_DEFINE(int, test_lock, (long* lock)) try {
+  return graph::is_refused("shmem_test_lock") || !Lock("shmem_test_lock", lock).test() ? 1 : 0;
+}
 SHMEMI_BARRIER
 
-SHMEMI_DEFINE(void, clear_lock, (long* lock)) try { Lock("shmem_clear_lock", lock).clear(); }
+SHMEMI_DEFINE(void, clear_lock, (long* lock)) try {
+  if (!graph::is_refused("shmem_clear_lock")) Lock("shmem_clear_lock", lock).clear();
+}
 SHMEMI_BARRIER

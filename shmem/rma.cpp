@@ -2,6 +2,7 @@
 #include "shmem/rma.hpp"
 
 #include "engine/goal/copy.hpp"
+#include "shmem/graph/capture.hpp"
 
 namespace portunus::shmem {
 
@@ -9,6 +10,8 @@ namespace {
 
 template <auto kFar>
 [[gnu::always_inline]] inline void put_by(const char* function, shmem_ctx_t context, void* dest, const void* source, size_t size, int pe) {
+  if (is_captured()) [[unlikely]]
+    return graph::put(function, context, dest, source, size, pe, kFar == &Channel::put);
   const Target target = target_of(function, context, pe);
   if (size == 0) return;
   const Place place = locate(function, dest, size, pe);
@@ -19,6 +22,8 @@ template <auto kFar>
 
 template <auto kFar>
 [[gnu::always_inline]] inline void get_by(const char* function, shmem_ctx_t context, void* dest, const void* source, size_t size, int pe) {
+  if (is_captured()) [[unlikely]]
+    return graph::get(function, context, dest, source, size, pe, kFar == &Channel::get);
   const Target target = target_of(function, context, pe);
   if (size == 0) return;
   const Place place = locate(function, source, size, pe);

@@ -85,14 +85,14 @@ inline const Peer& peer(const char* function, int pe) {
   return runtime.peers[pe];
 }
 
-// Steps the engine now and then for programs that do nothing but put, get and look: else they would never learn of a death.
-extern constinit thread_local unsigned calls_of_thread [[gnu::tls_model("initial-exec"), gnu::visibility("hidden")]];
-[[gnu::cold, gnu::noinline]] void look_around();
-inline void called() {
-  constexpr unsigned kCalls = 1 << 14;  // between two steps
-  if (++calls_of_thread % kCalls == 0) [[unlikely]]
-    look_around();
-}
+// The calls of a thread are counted up to 0, where it steps the engine: programs that do nothing but put, get and look would never learn of
+// a death otherwise. A thread that captures a graph (graph/) stays there, so that each of its calls finds out without a look of its own.
+constexpr int kCallsBetweenLooks = 1 << 14;
+extern constinit thread_local int calls_of_thread [[gnu::tls_model("initial-exec"), gnu::visibility("hidden")]];
+[[gnu::cold, gnu::noinline]] bool came_round();
+// Whether the thread captures, without counting a call, and with: then the call is to be recorded.
+inline bool captures() { return calls_of_thread >= 0; }
+inline bool is_captured() { return ++calls_of_thread >= 0 && came_round(); }
 
 inline void require_init(const char* function) {
   if (runtime.n_pes == 0) [[unlikely]]

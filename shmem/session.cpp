@@ -12,6 +12,7 @@
 #include "shmem/collectives.hpp"
 #include "shmem/deaths.hpp"
 #include "shmem/environment.hpp"
+#include "shmem/graph/graph.hpp"
 #include "shmem/memory/heap.hpp"
 #include "shmem/memory/huge_pages.hpp"
 #include "shmem/memory/shared.hpp"
@@ -111,6 +112,7 @@ Session::Session(int thread_level)
 // A PE that has left the barrier may still owe acknowledgements to others; after the fence nobody waits for any.
 Session::~Session() {
   Requests::instance().drain("shmem_finalize", nullptr);
+  graph::close();
   barrier_all();
   quiet(default_channel);
   teams_close();

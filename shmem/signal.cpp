@@ -5,6 +5,7 @@
 #include <cstring>
 
 #include "shmem/define.hpp"
+#include "shmem/graph/capture.hpp"
 #include "shmem/typed/typed_atomics.hpp"
 #include "shmem/typed/typed_wait.hpp"
 
@@ -12,9 +13,10 @@ namespace portunus::shmem {
 
 void put_bytes_signal(const char* function, shmem_ctx_t context, void* dest, const void* source, size_t size, uint64_t* sig_addr,
                       uint64_t signal, int sig_op, int pe, bool nbi) {
+  if (is_captured()) [[unlikely]]
+    return graph::put_signal(function, context, dest, source, size, sig_addr, signal, sig_op, pe, !nbi);
   const Target target = target_of(function, context, pe);
-  if (sig_op != SHMEM_SIGNAL_SET && sig_op != SHMEM_SIGNAL_ADD)
-    misuse("%s: %d is no signal operation; use SHMEM_SIGNAL_SET or SHMEM_SIGNAL_ADD", function, sig_op);
+  check_signal_op(function, sig_op);
   const bool add = sig_op == SHMEM_SIGNAL_ADD;
   const Place word = ops::locate_word(function, sig_addr, pe);
   const Place place = size != 0 ? locate(function, dest, size, pe) : Place{};

@@ -14,6 +14,10 @@
 
 namespace portunus::shmem {
 
+inline void check_signal_op(const char* function, int op) {
+  if (op != SHMEM_SIGNAL_SET && op != SHMEM_SIGNAL_ADD) [[unlikely]]
+    misuse("%s: %d is no signal operation; use SHMEM_SIGNAL_SET or SHMEM_SIGNAL_ADD", function, op);
+}
 void put_bytes_signal(const char* function, shmem_ctx_t context, void* dest, const void* source, size_t size, uint64_t* sig_addr,
                       uint64_t signal, int sig_op, int pe, bool nbi);
 

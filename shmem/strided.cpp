@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <cstring>
 
+#include "shmem/graph/capture.hpp"
 #include "shmem/rma.hpp"
 
 namespace portunus::shmem {
@@ -70,6 +71,8 @@ void put_strided(const char* function, shmem_ctx_t context, void* dest, const vo
   const Place place = locate(function, dest, size, pe);
   extent(function, shape, shape.sst);
   const size_t bytes = shape.block * shape.element;
+  if (is_captured()) [[unlikely]]
+    return graph::put_strided(function, target, place, source, shape);
   at_memory<true>(
       target.peer, place, size, [&](void* there) { copy_blocks(sides_of(there, source, shape), bytes); },
       [&] {
@@ -86,6 +89,8 @@ void get_strided(const char* function, shmem_ctx_t context, void* dest, const vo
   const Place place = locate(function, source, size, pe);
   extent(function, shape, shape.dst);
   const size_t bytes = shape.block * shape.element;
+  if (is_captured()) [[unlikely]]
+    return graph::get_strided(function, target, place, dest, shape);
   at_memory<false>(
       target.peer, place, size, [&](const void* there) { copy_blocks(sides_of(dest, there, shape), bytes); },
       [&] {

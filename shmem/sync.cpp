@@ -8,6 +8,7 @@
 
 #include "shmem/collectives.hpp"
 #include "shmem/define.hpp"
+#include "shmem/graph/capture.hpp"
 #include "shmem/memory/shared.hpp"
 
 namespace portunus::shmem {
@@ -98,11 +99,17 @@ void ring(const Peer& peer, uint32_t watched, const Place& place, size_t size) {
   if (watched & watch_bits(place, size)) PtlxNodeRing(&peer.watch);
 }
 
-constinit thread_local unsigned calls_of_thread = 0;
+constinit thread_local int calls_of_thread = -kCallsBetweenLooks;
 
-void look_around() {
+bool came_round() {
+  if (graph::is_capturing()) {
+    calls_of_thread = 0;
+    return true;
+  }
+  calls_of_thread = -kCallsBetweenLooks;
   progress();
   if (runtime.any_remote) default_channel.check_failures();
+  return false;
 }
 
 void progress() {
@@ -116,36 +123,53 @@ using namespace portunus::shmem;
 
 SHMEMI_DEFINE(void, fence, (void)) try {
   require_init("shmem_fence");
+  if (captures()) [[unlikely]]
+    return graph::fence(default_channel);
   fence(default_channel);
 }
 SHMEMI_BARRIER
 
 SHMEMI_DEFINE(void, ctx_fence, (shmem_ctx_t ctx)) try {
   require_init("shmem_ctx_fence");
-  if (ctx != SHMEM_CTX_INVALID) fence(channel_of("shmem_ctx_fence", ctx));
+  if (ctx == SHMEM_CTX_INVALID) return;
+  Channel& channel = channel_of("shmem_ctx_fence", ctx);
+  captures() ? graph::fence(channel) : fence(channel);
 }
 SHMEMI_BARRIER
 
 SHMEMI_DEFINE(void, quiet, (void)) try {
   require_init("shmem_quiet");
+  if (captures()) [[unlikely]]
+    return graph::quiet(default_channel);
   quiet(default_channel);
 }
 SHMEMI_BARRIER
 
 SHMEMI_DEFINE(void, ctx_quiet, (shmem_ctx_t ctx)) try {
   require_init("shmem_ctx_quiet");
-  if (ctx != SHMEM_CTX_INVALID) quiet(channel_of("shmem_ctx_quiet", ctx));
+  if (ctx == SHMEM_CTX_INVALID) return;
+  Channel& channel = channel_of("shmem_ctx_quiet", ctx);
+  captures() ? graph::quiet(channel) : quiet(channel);
 }
 SHMEMI_BARRIER
 
 SHMEMI_DEFINE(void, barrier_all, (void)) try {
   require_init("shmem_barrier_all");
+  if (captures()) [[unlikely]] {
+    graph::quiet(default_channel);
+    graph::sync("shmem_barrier_all", *fixed_teams.world);
+    return;
+  }
   barrier_all();
 }
 SHMEMI_BARRIER
 
 SHMEMI_DEFINE(void, sync_all, (void)) try {
   require_init("shmem_sync_all");
+  if (captures()) [[unlikely]] {
+    graph::sync("shmem_sync_all", *fixed_teams.world);
+    return;
+  }
   sync(*fixed_teams.world);
 }
 SHMEMI_BARRIER
@@ -154,6 +178,8 @@ SHMEMI_DEFINE(int, team_sync, (shmem_team_t team)) try {
   require_init("shmem_team_sync");
   Team* it = team_of(team);
   if (!it) return -1;
+  if (captures()) [[unlikely]]
+    return graph::sync("shmem_team_sync", *it);
   sync(*it);
   return 0;
 }
@@ -167,6 +193,7 @@ SHMEMI_DEFINE(void, ctx_pe_quiet, (shmem_ctx_t ctx, const int* target_pes, size_
   require_init("shmem_ctx_pe_quiet");
   if (ctx == SHMEM_CTX_INVALID || npes == 0) return;
   for (size_t i = 0; i < npes; ++i) target_of("shmem_ctx_pe_quiet", ctx, target_pes[i]);
-  quiet(channel_of("shmem_ctx_pe_quiet", ctx));
+  Channel& channel = channel_of("shmem_ctx_pe_quiet", ctx);
+  captures() ? graph::quiet(channel) : quiet(channel);
 }
 SHMEMI_BARRIER

@@ -12,6 +12,8 @@
 #include "shmem/collectives.hpp"
 #include "shmem/context.hpp"
 #include "shmem/define.hpp"
+#include "shmem/graph/capture.hpp"
+#include "shmem/graph/graph.hpp"
 #include "shmem/memory/shared.hpp"
 #include "shmem/nonblocking/request.hpp"
 #include "shmem/rma.hpp"
@@ -98,6 +100,7 @@ int split_strided(shmem_team_t handle, int start, int stride, int size, const sh
                   shmem_team_t* result) {
   *result = SHMEM_TEAM_INVALID;
   Team* parent = team_of(handle);
+  if (graph::is_refused("shmem_team_split_strided", graph::kNoTeams)) return -1;
   if (!parent || !fits(*parent, start, stride, size) || !has_config(config, mask)) return -1;
   const Members members = parent->members.some(start, size == 1 ? 1 : stride, size);
   const Wish wish{members, members.number_of(runtime.my_pe), wished_contexts(config, mask)};
@@ -113,6 +116,7 @@ int split_2d(shmem_team_t handle, int xrange, const shmem_team_config_t* xconfig
              const shmem_team_config_t* yconfig, long ymask, shmem_team_t* yresult) {
   *xresult = *yresult = SHMEM_TEAM_INVALID;
   Team* parent = team_of(handle);
+  if (graph::is_refused("shmem_team_split_2d", graph::kNoTeams)) return -1;
   if (!parent || xrange < 1 || !has_config(xconfig, xmask) || !has_config(yconfig, ymask)) return -1;
   const int n = parent->size();
   xrange = std::min(xrange, n);
@@ -249,9 +253,10 @@ SHMEMI_BARRIER
 SHMEMI_DEFINE(void, team_destroy, (shmem_team_t team)) try {
   require_init("shmem_team_destroy");
   Team* it = team_of(team);
-  if (!it) return;
+  if (!it || graph::is_refused("shmem_team_destroy", graph::kNoTeams)) return;
   if (it->id == kWorldId || it->id == kSharedId) misuse("shmem_team_destroy: SHMEM_TEAM_WORLD and SHMEM_TEAM_SHARED cannot be destroyed");
   Requests::instance().drain("shmem_team_destroy", it);
+  graph::forget_team(*it);
   destroy_contexts(*it, false);
   {
     const std::lock_guard lock(fixed_teams.world->guard);

@@ -8,6 +8,7 @@
 // Source: OpenSHMEM 1.6, chapter "Team Management Routines".
 #pragma once
 
+#include <atomic>
 #include <cstdint>
 #include <memory>
 #include <mutex>
@@ -36,8 +37,9 @@ struct Team {
   const int num_contexts;  // what the program wished for
   uint64_t meetings;       // what its signals count up to: generation << 32, and one more for each sync
   std::unique_ptr<Collectives> collectives;
-  std::mutex guard;                // of what follows
-  std::vector<Context*> contexts;  // created on it and not yet destroyed
+  std::atomic<bool> is_captured{false};  // by a thread, for a graph
+  std::mutex guard;                      // of what follows
+  std::vector<Context*> contexts;        // created on it and not yet destroyed
 };
 
 inline constexpr unsigned kMostTeams = 512;

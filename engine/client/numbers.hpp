@@ -14,6 +14,7 @@ enum PortalIndex : ptl_pt_index_t {
   kPeaceReceivesPortal = 50,
   kPeaceTokensPortal = 51,
   kPeaceSignalsPortal = 52,
+  kTeamMemoryPortal = 54,  // OpenSHMEM: symmetric memory, for graphs
   kControlPortal = 55,     // MPI: messages of its own
   kMeetingPortal = 56,     // MPI: processes of other jobs
   kRevocationPortal = 57,  // MPI: communicators that are revoked
@@ -31,6 +32,7 @@ enum GoalContext : unsigned {
   kFirstTeamContext = 0x7000,                  // a team's number added: OpenSHMEM's collectives
   kFirstLaterTeamContext = 0x7200,             // the same: those that begin when another has ended
   kFirstTeamsProgramContext = 0x7400,          // a team's number added: schedules of the program
+  kFirstTeamsGraphContext = 0x7600,            // a graph's number added: OpenSHMEM's graphs
   kFirstPlanContext = 0x7800,                  // a plan's number added
   kFirstCommunicatorContext = 0x8000,          // a communicator's number added: MPI's collectives
   kFirstCommunicatorsProgramContext = 0xC000,  // a communicator's number added: schedules of the program

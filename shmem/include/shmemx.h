@@ -1,4 +1,4 @@
-/* shmemx.h: calls beyond the specification, named shmemx_: collectives on teams that are started, and waited for later.
+/* shmemx.h: calls beyond the specification, named shmemx_: collectives on teams that are started, and waited for later; graphs.
  *
  * A collective of shmem.h with _nb behind its name and a request as its last argument is started by the call, and goes on while the program
  * computes. The engines of the PEs carry it out, whether or not any PE calls again:
@@ -32,8 +32,11 @@ extern "C" {
 
 #define SHMEMX_ERR_ARG (-1)    /* the team is SHMEM_TEAM_INVALID, there is no such request, or a place for an answer is NULL */
 #define SHMEMX_ERR_MEMORY (-2) /* there is no memory; nothing was started, and the call may be made again */
+#define SHMEMX_ERR_STATE (-3)  /* not now: the graph runs, or does not; the thread captures, or does not */
+#define SHMEMX_ERR_UNSUPPORTED (-4) /* the capture has a call that cannot be recorded */
+#define SHMEMX_ERR_FAILED (-5)      /* a run has failed, since a PE has died; the graph can only be freed */
 
-/* A collective that was started: an opaque handle, which shmemx_req_wait, shmemx_req_test or shmemx_req_free ends. */
+/* A collective, or a run of a graph, that was started: an opaque handle, which shmemx_req_wait, shmemx_req_test or shmemx_req_free ends. */
 typedef struct shmemxi_req *shmemx_req_t;
 #define SHMEMX_REQ_INVALID ((shmemx_req_t)0) /* what the request is when it was not started, or has ended */
 
@@ -49,6 +52,62 @@ int pshmemx_req_test(shmemx_req_t *request, int *complete);
  * all that are under way, whether their requests were freed or not: only behind these is it known to be complete. SHMEMX_ERR_ARG. */
 int shmemx_req_free(shmemx_req_t *request);
 int pshmemx_req_free(shmemx_req_t *request);
+
+/* Graphs: communication that is captured once and then runs by itself, as often as it is started.
+ *
+ *     shmemx_graph_begin(SHMEM_TEAM_WORLD);
+ *     shmem_putmem_signal_nbi(halo, edge, n, &flag, 1, SHMEM_SIGNAL_ADD, right);
+ *     shmem_signal_wait_until(&flag, SHMEM_CMP_GE, 1);          // a node of the graph: it waits in each run
+ *     shmem_signal_add(&flag, -1, me);                          // so that the next run waits, too
+ *     shmemx_graph_end(SHMEM_TEAM_WORLD, &graph);
+ *     shmemx_graph_start(graph, &run);   ...compute...   shmemx_req_wait(&run);
+ *
+ * Between begin and end this thread's calls are recorded, not executed: put, get, p, iput, iget, ibput and ibget, blocking and not, with any
+ * context; put with signal, signal_set and signal_add; atomics, those that fetch with _nbi; fence, quiet and pe_quiet; wait_until,
+ * wait_until_all and signal_wait_until, which answers what it was to wait for; sync, barrier_all and the blocking collectives of the team.
+ * Memory is that of the calls, and is read and written by each run; the values of p, of atomics, signals and comparisons are those of the
+ * capture. A call that blocks, a wait, a collective and quiet are the edges: what is called later begins when that has ended, for a put
+ * when it is complete at its PE; a fence puts what comes later at each PE behind what came before there; nothing else makes a call wait.
+ * A run ends on a PE when all that the PE has recorded is complete.
+ * Calls that give a value (g, blocking atomics that fetch, test, wait_until_any and _some), locks, allocation, teams, collectives that are
+ * started and those of active sets are refused: they do nothing, and the end of the capture is SHMEMX_ERR_UNSUPPORTED. PEs are those of the
+ * team, in operations as in collectives. What is wrong in an argument ends the job, as outside of a capture.
+ *
+ * All return 0 or a code; shmemx_graph_explain has the sentence, which SHMEM_DEBUG prints, too. The requests of runs are for shmemx_req_wait,
+ * _test and _free, which answer SHMEMX_ERR_FAILED for a run in which a PE of the team has died. */
+typedef struct shmemxi_graph *shmemx_graph_t;
+#define SHMEMX_GRAPH_INVALID ((shmemx_graph_t)0)
+
+/* Begins a capture by this thread, one at a time. Collective over the team; does not wait. SHMEMX_ERR_ARG, SHMEMX_ERR_STATE. */
+int shmemx_graph_begin(shmem_team_t team);
+int pshmemx_graph_begin(shmem_team_t team);
+/* Ends it. Collective; all PEs must have captured the same collectives, else SHMEMX_ERR_ARG on all. SHMEMX_ERR_STATE: this thread does not
+ * capture the team, and nothing was done. SHMEMX_ERR_UNSUPPORTED, SHMEMX_ERR_MEMORY: of 512 graphs of a PE, too. Costs milliseconds. */
+int shmemx_graph_end(shmem_team_t team, shmemx_graph_t *graph);
+int pshmemx_graph_end(shmem_team_t team, shmemx_graph_t *graph);
+/* In a capture: what comes later waits until the gate is opened in a run. 0 <= number < 1024, each once. SHMEMX_ERR_ARG, SHMEMX_ERR_STATE. */
+int shmemx_graph_gate(int number);
+int pshmemx_graph_gate(int number);
+/* In a capture: passed when what was waited for so far has ended; nothing waits for it. As shmemx_graph_gate. */
+int shmemx_graph_signal(int number);
+int pshmemx_graph_signal(int number);
+/* Starts a run, one at a time; all PEs start a graph equally often. The engines carry it out. Costs one increment of a counter, whatever
+ * the size of the graph. SHMEMX_ERR_ARG; SHMEMX_ERR_STATE: it runs; SHMEMX_ERR_MEMORY; SHMEMX_ERR_FAILED. */
+int shmemx_graph_start(shmemx_graph_t graph, shmemx_req_t *request);
+int pshmemx_graph_start(shmemx_graph_t graph, shmemx_req_t *request);
+/* Opens a gate of this PE in the run that goes on, once. Any thread. SHMEMX_ERR_ARG, SHMEMX_ERR_STATE. */
+int shmemx_graph_open(shmemx_graph_t graph, int number);
+int pshmemx_graph_open(shmemx_graph_t graph, int number);
+/* *flag: has this PE passed the signal in the run that was started last? SHMEMX_ERR_ARG. */
+int shmemx_graph_passed(shmemx_graph_t graph, int number, int *flag);
+int pshmemx_graph_passed(shmemx_graph_t graph, int number, int *flag);
+/* Frees a graph that does not run, and sets it to SHMEMX_GRAPH_INVALID. Local; the team may have been destroyed before. shmem_finalize
+ * frees what is left, and waits for runs. SHMEMX_ERR_ARG, SHMEMX_ERR_STATE. */
+int shmemx_graph_free(shmemx_graph_t *graph);
+int pshmemx_graph_free(shmemx_graph_t *graph);
+/* Why the last call of this thread that answered a code in a capture, or with a graph, did so. */
+const char *shmemx_graph_explain(void);
+const char *pshmemx_graph_explain(void);
 
 /* Complete when all PEs of the team have called it, and the puts and atomics of the default context are complete that they had issued
  * before: the call itself waits for those to PEs of other nodes, as shmem_quiet does, and for nothing else. SHMEMX_ERR_ARG,

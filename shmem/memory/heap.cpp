@@ -9,6 +9,7 @@
 #include <stdexcept>
 
 #include "shmem/define.hpp"
+#include "shmem/graph/capture.hpp"
 #include "shmem/memory/allocator.hpp"
 #include "shmem/rma.hpp"
 #include "shmem/sync.hpp"
@@ -71,7 +72,7 @@ void* block_at(const char* function, std::optional<size_t> offset, size_t size) 
 // Every successful or failed allocation of some bytes ends with a barrier: on return all PEs may use the block.
 void* allocate(const char* function, size_t size, size_t alignment) {
   require_init(function);
-  if (size == 0) return nullptr;
+  if (size == 0 || graph::is_refused(function, graph::kNoHeap)) return nullptr;
   must_be_alike(function, size, alignment, nullptr);
   const std::optional<size_t> offset = heap->allocate(size, alignment);
   barrier_all();
@@ -80,7 +81,7 @@ void* allocate(const char* function, size_t size, size_t alignment) {
 
 void release(const char* function, void* block) {
   require_init(function);
-  if (block == nullptr) return;
+  if (block == nullptr || graph::is_refused(function, graph::kNoHeap)) return;
   must_be_alike(function, 0, 0, block);
   const size_t offset = offset_of(function, block);
   barrier_all();
@@ -94,6 +95,7 @@ void* reallocate(const char* function, void* block, size_t size) {
     return nullptr;
   }
   require_init(function);
+  if (graph::is_refused(function, graph::kNoHeap)) return nullptr;
   must_be_alike(function, size, 0, block);
   const size_t old = offset_of(function, block);
   barrier_all();
@@ -136,7 +138,7 @@ SHMEMI_DEFINE(void*, calloc, (size_t count, size_t size)) try {
   require_init("shmem_calloc");
   size_t bytes;
   if (__builtin_mul_overflow(count, size, &bytes)) bytes = SIZE_MAX;  // more than there is
-  if (bytes == 0) return nullptr;
+  if (bytes == 0 || graph::is_refused("shmem_calloc", graph::kNoHeap)) return nullptr;
   must_be_alike("shmem_calloc", bytes, Allocator::kGranule, nullptr);
   const std::optional<size_t> offset = heap->allocate(bytes);
   if (offset) memset(at(*offset), 0, bytes);

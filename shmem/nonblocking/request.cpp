@@ -52,6 +52,21 @@ int Request::launch(Team& team, Task&& task) {
   return code;
 }
 
+// Its team is gone if that was destroyed.
+int Request::launch(Run& run, Team* team) {
+  assert(state_ == kFree && !started_ && !comparison_);
+  team_ = team;
+  run_ = &run;
+  freed_ = false;
+  differs_ = false;
+  code_ = code_of_facts_ = GOAL_SUCCESS;
+  steps_.store(1, std::memory_order_relaxed);
+  state_.store(kUnderWay, std::memory_order_relaxed);
+  const int code = run.begin(*this);
+  if (code != GOAL_SUCCESS) team_ = nullptr, run_ = nullptr, state_.store(kFree, std::memory_order_relaxed);
+  return code;
+}
+
 int Request::start_call() {
   Collectives& collectives = *team_->collectives;
   if (!collects()) return collectives.start(task_.call, call_ended, this, &started_);
@@ -132,8 +147,14 @@ void Request::one_is_over() {
   if (steps_.fetch_sub(1, std::memory_order_acq_rel) == 1) Requests::instance().conclude(*this);
 }
 
+int Request::take_end(const char* function) const {
+  if (run_) return run_->finish(function);
+  must_be_well();
+  return 0;
+}
+
 void Request::must_be_well() const {
-  if (!team_) return;  // which has waited for it
+  if (!team_ || run_) return;  // which has waited for it
   if (differs_.load(std::memory_order_acquire)) {
     must_succeed(code_of_facts_, "GOAL_Start", team_->members);
     const int other = other_call();
@@ -143,12 +164,17 @@ void Request::must_be_well() const {
 }
 
 void Request::await(const char* function) const {
-  if (!is_decided())
+  if (run_) {
+    const auto has_ended = [](void* request) -> int { return static_cast<const Request*>(request)->is_complete(); };
+    while (!is_complete()) PtlxWait(has_ended, const_cast<Request*>(this), run_->watched(), PTL_TIME_FOREVER);
+  } else if (!is_decided()) {
     wait(
         function, 0, [&] { return is_decided(); }, &team_->members);
+  }
 }
 
 void Request::must_be_hopeful(const char* function) const {
+  if (run_) return;
   if (const int pe = dead_among(&team_->members); pe >= 0 && !is_decided()) misuse("%s waits for PE %d, which has died", function, pe);
 }
 
@@ -178,6 +204,7 @@ void Requests::recycle(Request& request) {
   assert(unused_.size() < unused_.capacity());
   request.task_ = {};
   request.team_ = nullptr;
+  request.run_ = nullptr;
   request.state_.store(Request::kFree, std::memory_order_relaxed);
   unused_.push_back(&request);
 }
@@ -214,6 +241,12 @@ Request* Requests::find(shmemx_req_t handle) {
   return is_one && !request.freed_ ? &request : nullptr;
 }
 
+void Requests::forget(const Run& run) {
+  const std::lock_guard lock(guard_);
+  for (const auto& each : all_)
+    if (each->run_ == &run) each->run_ = nullptr, each->team_ = nullptr;
+}
+
 void Requests::drain(const char* function, const Team* team) {
   for (;;) {
     Request* one = nullptr;
@@ -221,13 +254,14 @@ void Requests::drain(const char* function, const Team* team) {
     {
       const std::lock_guard lock(guard_);
       for (const auto& each : all_)
-        if (each->team_ && (!team || each->team_ == team)) one = each.get();
+        if (team ? each->team_ == team : each->team_ || each->run_) one = each.get();
       if (one) freed = std::exchange(one->freed_, false);  // so that it stays
     }
     if (!one) break;
     one->await(function);
     one->must_be_well();
     const std::lock_guard lock(guard_);
+    if (!team) one->run_ = nullptr;
     if (freed || !team) recycle(*one);
     else one->team_ = nullptr;
   }

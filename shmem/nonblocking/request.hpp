@@ -5,6 +5,7 @@
 //   collect              the sizes come first, then the data, by a call that begins in the order of the collects on all PEs, whatever the
 //                        program has started meanwhile: so these have a context of their own
 //   with SHMEM_DEBUG     what all PEs of the team call comes beside the data, and is compared
+// A request may stand for a run of a graph instead (graph/), whose failure is a code and not the end of the job.
 // A handle is the number of a request and how often that was used before, so that one that has ended is known as such.
 //
 // Thread: a request is started, waited for and freed by one at a time; any finds its end. Invariants: a team does not go before what was
@@ -42,14 +43,31 @@ struct Task {
   void* dest = nullptr;
 };
 
+class Request;
+
+// Something else than a collective that a request stands for.
+class Run {
+ public:
+  virtual ~Run() = default;
+  // Starts it: a code of GOAL. request.run_has_ended() is called when it has ended, on any thread.
+  virtual int begin(Request& request) = 0;
+  // Once when the program has learned of its end: 0, or a code of shmemx.h, which it has explained to `function`.
+  virtual int finish(const char* function) = 0;
+  // The bits of memory that it waits for.
+  virtual uint32_t watched() const = 0;
+};
+
 class Request {
  public:
   // GOAL_* codes; if it is not GOAL_SUCCESS, nothing has begun.
   int launch(Team& team, Task&& task);
+  int launch(Run& run, Team* team);
+  void run_has_ended() { one_is_over(); }
 
   // Complete, or known to differ from what other PEs call.
   bool is_decided() const { return is_complete() || differs_.load(std::memory_order_acquire); }
-  // The end of the job if what is decided is a failure.
+  // 0, and the end of the job if what is decided is a failure; of a run its code.
+  int take_end(const char* function) const;
   void must_be_well() const;
   // The end of the job, with a sentence that begins with `function`, if it waits for a PE which is known to have died.
   void must_be_hopeful(const char* function) const;
@@ -81,6 +99,7 @@ class Request {
   int code_ = GOAL_SUCCESS, code_of_facts_ = GOAL_SUCCESS;
   uint64_t number_ = 0, uses_ = 0;
   Team* team_ = nullptr;
+  Run* run_ = nullptr;
   Task task_;
   std::vector<CallFacts> facts_of_all_;  // what the PEs of the team call, where that is compared
   GOAL_Started started_ = nullptr, comparison_ = nullptr;
@@ -104,6 +123,8 @@ class Requests {
   // Null: there is none.
   Request* find(shmemx_req_t handle);
 
+  // No request stands for this run, which has ended, any more.
+  void forget(const Run& run);
   // Waits for all that was started on a team. Null: on any; then no handle is one any more.
   void drain(const char* function, const Team* team);
 

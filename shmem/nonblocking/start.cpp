@@ -10,6 +10,7 @@
 
 #include "engine/goal/copy.hpp"
 #include "shmem/define.hpp"
+#include "shmem/graph/capture.hpp"
 #include "shmem/nonblocking/request.hpp"
 #include "shmem/sync.hpp"
 
@@ -29,6 +30,7 @@ int start_on(const char* function, shmem_team_t handle, shmemx_req_t* handed, Ma
   require_init(function);
   if (!handed) return refused(SHMEMX_ERR_ARG, function, "the request is NULL");
   *handed = SHMEMX_REQ_INVALID;
+  if (graph::is_refused(function, graph::kNotBlocking)) return refused(SHMEMX_ERR_UNSUPPORTED, function, graph::kNotBlocking);
   Team* const team = team_of(handle);
   if (!team) return refused(SHMEMX_ERR_ARG, function, "the team is SHMEM_TEAM_INVALID");
   Requests& all = Requests::instance();
@@ -61,11 +63,12 @@ bool names_one(const char* function, shmemx_req_t* handed, Request*& request, in
   return request != nullptr;
 }
 
-// It is decided.
-void end_request(Request& request, shmemx_req_t* handed) {
-  request.must_be_well();
+// It is decided. A run that has failed: its code.
+int end_request(const char* function, Request& request, shmemx_req_t* handed) {
+  const int code = request.take_end(function);
   Requests::instance().give_back(request);
   *handed = SHMEMX_REQ_INVALID;
+  return code;
 }
 
 }  // namespace
@@ -157,8 +160,7 @@ SHMEMI_DEFINE_BARE(int, shmemx_req_wait, (shmemx_req_t * handed)) try {
   int code;
   if (!names_one("shmemx_req_wait", handed, request, code)) return code;
   request->await("shmemx_req_wait");
-  end_request(*request, handed);
-  return 0;
+  return end_request("shmemx_req_wait", *request, handed);
 }
 SHMEMI_BARRIER
 
@@ -173,9 +175,8 @@ SHMEMI_DEFINE_BARE(int, shmemx_req_test, (shmemx_req_t * handed, int* complete))
   }
   if (!request->is_decided()) progress();
   if (!request->is_decided()) return request->must_be_hopeful("shmemx_req_test"), 0;
-  end_request(*request, handed);
   *complete = 1;
-  return 0;
+  return end_request("shmemx_req_test", *request, handed);
 }
 SHMEMI_BARRIER
 

@@ -10,6 +10,7 @@
 
 #include <atomic>
 
+#include "shmem/graph/capture.hpp"
 #include "shmem/rma.hpp"
 
 namespace portunus::shmem::ops {
@@ -34,6 +35,8 @@ void at_word(const char* function, shmem_ctx_t context, const T* address, int pe
 // The operations go by the names that Portals has for them.
 template <ptl_op_t kOp, class T>
 void update(const char* function, shmem_ctx_t context, T* dest, T value, int pe) {
+  if (is_captured()) [[unlikely]]
+    return graph::atomic(function, context, dest, pe, sizeof(T), {kOp, &value});
   at_word(
       function, context, dest, pe, [&](std::atomic_ref<T> word) { client::change(word, kOp, value); },
       [&](Channel& channel, int to, Place place) { channel.atomic(to, place, kOp, &value, sizeof(T)); });
@@ -42,13 +45,15 @@ void update(const char* function, shmem_ctx_t context, T* dest, T value, int pe)
 // `kFar`: Channel::fetch, or fetch_nbi. `cond`: of PTL_CSWAP.
 template <ptl_op_t kOp, auto kFar, class T>
 void fetch_update(const char* function, shmem_ctx_t context, T* fetch, T* dest, T value, int pe, const T* cond = nullptr) {
+  if (is_captured()) [[unlikely]]
+    return graph::atomic(function, context, dest, pe, sizeof(T), {kOp, &value, fetch, cond, kFar == &Channel::fetch});
   at_word(
       function, context, dest, pe, [&](std::atomic_ref<T> word) { *fetch = client::change(word, kOp, value, cond); },
       [&](Channel& channel, int to, Place place) { (channel.*kFar)(to, place, kOp, &value, fetch, sizeof(T), cond); });
 }
 template <ptl_op_t kOp, class T>
 T fetch_update(const char* function, shmem_ctx_t context, T* dest, T value, int pe, const T* cond = nullptr) {
-  T old;
+  T old{};
   fetch_update<kOp, &Channel::fetch>(function, context, &old, dest, value, pe, cond);
   return old;
 }
@@ -88,16 +93,16 @@ void atomic_fetch_inc_nbi(const char* function, shmem_ctx_t context, T* fetch, T
 // Reading is the OR of nothing: raw bits, so it serves float and double as well.
 template <auto kFar, class T>
 void load_word(const char* function, shmem_ctx_t context, T* fetch, const T* source, int pe) {
+  constexpr uint64_t kNothing = 0;
+  if (is_captured()) [[unlikely]]
+    return graph::atomic(function, context, source, pe, sizeof(T), {PTL_BOR, &kNothing, fetch, nullptr, kFar == &Channel::fetch});
   at_word<false>(
       function, context, source, pe, [&](std::atomic_ref<T> word) { *fetch = word.load(std::memory_order_acquire); },
-      [&](Channel& channel, int from, Place place) {
-        const uint64_t nothing = 0;
-        (channel.*kFar)(from, place, PTL_BOR, &nothing, fetch, sizeof(T), nullptr);
-      });
+      [&](Channel& channel, int from, Place place) { (channel.*kFar)(from, place, PTL_BOR, &kNothing, fetch, sizeof(T), nullptr); });
 }
 template <class T>
 T atomic_fetch(const char* function, shmem_ctx_t context, const T* source, int pe) {
-  T value;
+  T value{};
   load_word<&Channel::fetch>(function, context, &value, source, pe);
   return value;
 }
@@ -108,6 +113,8 @@ void atomic_fetch_nbi(const char* function, shmem_ctx_t context, T* fetch, const
 
 template <class T>
 void atomic_set(const char* function, shmem_ctx_t context, T* dest, T value, int pe) {
+  if (is_captured()) [[unlikely]]
+    return graph::atomic(function, context, dest, pe, sizeof(T), {PTL_SWAP, &value});
   at_word(
       function, context, dest, pe, [&](std::atomic_ref<T> word) { word.store(value, std::memory_order_release); },
       [&](Channel& channel, int to, Place place) { channel.set(to, place, &value, sizeof(T)); });

@@ -6,6 +6,7 @@
 
 #include <cstring>
 
+#include "shmem/graph/capture.hpp"
 #include "shmem/rma.hpp"
 #include "shmem/signal.hpp"
 #include "shmem/strided.hpp"
@@ -34,6 +35,8 @@ void p(const char* function, shmem_ctx_t context, T* dest, T value, int pe) {
   const Target target = target_of(function, context, pe);
   check_alignment(function, dest, sizeof(T), pe);
   const Place place = locate(function, dest, sizeof(T), pe);
+  if (is_captured()) [[unlikely]]
+    return graph::put_value(function, target, place, &value, sizeof(T));
   at_memory<true>(
       target.peer, place, sizeof(T), [&](void* there) { memcpy(there, &value, sizeof(T)); },
       [&] { target.channel.put(target.pe, place, &value, sizeof(T)); });
@@ -41,6 +44,8 @@ void p(const char* function, shmem_ctx_t context, T* dest, T value, int pe) {
 
 template <class T>
 T g(const char* function, shmem_ctx_t context, const T* source, int pe) {
+  if (is_captured()) [[unlikely]]
+    return graph::refuse(function), T{};
   const Target target = target_of(function, context, pe);
   check_alignment(function, source, sizeof(T), pe);
   const Place place = locate(function, source, sizeof(T), pe);

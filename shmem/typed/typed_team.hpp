@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "shmem/collectives.hpp"
+#include "shmem/graph/capture.hpp"
 #include "shmem/rma.hpp"
 
 namespace portunus::shmem::ops {
@@ -43,30 +44,43 @@ inline void check_root(const char* function, const Team& team, int root) {
     misuse("%s: there is no PE %d in the team to be the root; its PEs are 0 .. %d", function, root, team.size() - 1);
 }
 
-inline void broadcast_bytes(const char* function, Team& team, void* dest, const void* source, size_t bytes, int root, bool at_root) {
+// These do a collective, or record it: 0, or -1 if it cannot be recorded.
+inline int broadcast_bytes(const char* function, Team& team, void* dest, const void* source, size_t bytes, int root, bool at_root) {
   check_root(function, team, root);
   check_buffers(function, dest, bytes, source, bytes);
+  if (captures()) [[unlikely]]
+    return graph::broadcast(function, team, dest, source, bytes, root);
   must_be_alike(function, team, bytes, root, dest);
   team.collectives->broadcast(dest, source, bytes, root, at_root);
+  return 0;
 }
 
-inline void collect_bytes(const char* function, Team& team, void* dest, const void* source, size_t bytes) {
+inline int collect_bytes(const char* function, Team& team, void* dest, const void* source, size_t bytes) {
   check_buffers(function, dest, bytes, source, bytes);
+  if (captures()) [[unlikely]]
+    return graph::collect(function, team, dest, source, bytes);
   must_be_alike(function, team, 0, 0, dest);
   team.collectives->collect(dest, source, bytes);
+  return 0;
 }
 
-inline void fcollect_bytes(const char* function, Team& team, void* dest, const void* source, size_t bytes) {
+inline int fcollect_bytes(const char* function, Team& team, void* dest, const void* source, size_t bytes) {
   check_buffers(function, dest, bytes_of(function, static_cast<size_t>(team.size()), bytes), source, bytes);
+  if (captures()) [[unlikely]]
+    return graph::collective(function, team, call_of(GOAL_CALL_ALLGATHER, bytes, source, dest), bytes);
   must_be_alike(function, team, bytes, 0, dest);
   team.collectives->fcollect(dest, source, bytes);
+  return 0;
 }
 
-inline void alltoall_bytes(const char* function, Team& team, void* dest, const void* source, size_t bytes) {
+inline int alltoall_bytes(const char* function, Team& team, void* dest, const void* source, size_t bytes) {
   const size_t all = bytes_of(function, static_cast<size_t>(team.size()), bytes);
   check_buffers(function, dest, all, source, all);
+  if (captures()) [[unlikely]]
+    return graph::collective(function, team, call_of(GOAL_CALL_ALLTOALL, bytes, source, dest), bytes);
   must_be_alike(function, team, bytes, 0, dest);
   team.collectives->alltoall(dest, source, bytes);
+  return 0;
 }
 
 // Element i of an array is at i * stride.
@@ -94,24 +108,30 @@ inline Strided strided(const char* function, const Team& team, ptrdiff_t dst, pt
   return {function, bytes_of(function, static_cast<size_t>(team.size()), nelems), element};
 }
 
-inline void alltoalls_elements(const char* function, Team& team, void* dest, const void* source, ptrdiff_t dst, ptrdiff_t sst,
-                               size_t nelems, size_t element) {
+inline int alltoalls_elements(const char* function, Team& team, void* dest, const void* source, ptrdiff_t dst, ptrdiff_t sst, size_t nelems,
+                              size_t element) {
   const Strided all = strided(function, team, dst, sst, nelems, element);
-  must_be_alike(function, team, nelems * element, 0, dest);
   check_buffers(function, dest, all.extent(dst), source, all.extent(sst));
+  if (captures()) [[unlikely]]
+    return graph::alltoalls(function, team, {dest, dst}, {source, sst}, all.count, element, nelems * element);
+  must_be_alike(function, team, nelems * element, 0, dest);
   std::vector<std::byte> packed(2 * all.count * element);
   std::byte* const in = packed.data() + all.count * element;
   all.pack(packed.data(), source, sst);
   team.collectives->alltoall(in, packed.data(), nelems * element);
   all.unpack(dest, dst, in);
+  return 0;
 }
 
 template <class T>
-void combine(const char* function, Team& team, T* dest, const T* source, size_t count, GOAL_Local_op op) {
+int combine(const char* function, Team& team, T* dest, const T* source, size_t count, GOAL_Local_op op) {
   const size_t bytes = bytes_of(function, count, sizeof(T));
   check_buffers(function, dest, bytes, source, bytes);
+  if (captures()) [[unlikely]]
+    return graph::collective(function, team, call_of(GOAL_CALL_ALLREDUCE, count, goal_type<T>(), op, source, dest), bytes);
   must_be_alike(function, team, bytes, 0, dest);
   team.collectives->reduce(dest, source, count, goal_type<T>(), op);
+  return 0;
 }
 
 template <class T>
@@ -119,40 +139,35 @@ int broadcast(const char* function, shmem_team_t team, T* dest, const T* source,
   require_init(function);
   Team* it = team_of(team);
   if (!it) return -1;
-  broadcast_bytes(function, *it, dest, source, bytes_of(function, nelems, sizeof(T)), root, true);
-  return 0;
+  return broadcast_bytes(function, *it, dest, source, bytes_of(function, nelems, sizeof(T)), root, true);
 }
 template <class T>
 int collect(const char* function, shmem_team_t team, T* dest, const T* source, size_t nelems) {
   require_init(function);
   Team* it = team_of(team);
   if (!it) return -1;
-  collect_bytes(function, *it, dest, source, bytes_of(function, nelems, sizeof(T)));
-  return 0;
+  return collect_bytes(function, *it, dest, source, bytes_of(function, nelems, sizeof(T)));
 }
 template <class T>
 int fcollect(const char* function, shmem_team_t team, T* dest, const T* source, size_t nelems) {
   require_init(function);
   Team* it = team_of(team);
   if (!it) return -1;
-  fcollect_bytes(function, *it, dest, source, bytes_of(function, nelems, sizeof(T)));
-  return 0;
+  return fcollect_bytes(function, *it, dest, source, bytes_of(function, nelems, sizeof(T)));
 }
 template <class T>
 int alltoall(const char* function, shmem_team_t team, T* dest, const T* source, size_t nelems) {
   require_init(function);
   Team* it = team_of(team);
   if (!it) return -1;
-  alltoall_bytes(function, *it, dest, source, bytes_of(function, nelems, sizeof(T)));
-  return 0;
+  return alltoall_bytes(function, *it, dest, source, bytes_of(function, nelems, sizeof(T)));
 }
 template <class T>
 int alltoalls(const char* function, shmem_team_t team, T* dest, const T* source, ptrdiff_t dst, ptrdiff_t sst, size_t nelems) {
   require_init(function);
   Team* it = team_of(team);
   if (!it) return -1;
-  alltoalls_elements(function, *it, dest, source, dst, sst, nelems, sizeof(T));
-  return 0;
+  return alltoalls_elements(function, *it, dest, source, dst, sst, nelems, sizeof(T));
 }
 
 #define SHMEMI_REDUCTION(name, op)                                                                       \
@@ -161,8 +176,7 @@ int alltoalls(const char* function, shmem_team_t team, T* dest, const T* source,
     require_init(function);                                                                              \
     Team* it = team_of(team);                                                                            \
     if (!it) return -1;                                                                                  \
-    combine(function, *it, dest, source, nreduce, op);                                                   \
-    return 0;                                                                                            \
+    return combine(function, *it, dest, source, nreduce, op);                                            \
   }
 SHMEMI_REDUCTION(and, GOAL_AND)
 SHMEMI_REDUCTION(or, GOAL_OR)
@@ -180,6 +194,8 @@ int scan(const char* function, shmem_team_t team, T* dest, const T* source, size
   if (!it) return -1;
   const size_t bytes = bytes_of(function, nelems, sizeof(T));
   check_buffers(function, dest, bytes, source, bytes);
+  if (captures()) [[unlikely]]
+    return graph::scan(function, *it, dest, source, nelems, goal_type<T>(), bytes, inclusive);
   must_be_alike(function, *it, bytes, 0, dest);
   if (inclusive) it->collectives->inscan(dest, source, nelems, goal_type<T>());
   else it->collectives->exscan(dest, source, nelems, goal_type<T>());

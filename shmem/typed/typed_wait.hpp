@@ -6,6 +6,7 @@
 
 #include <atomic>
 
+#include "shmem/graph/capture.hpp"
 #include "shmem/include/shmem_base.h"
 #include "shmem/typed/typed_atomics.hpp"
 
@@ -46,9 +47,18 @@ uint32_t check_words(const char* function, const T* ivars, size_t nelems) {
   return watch_bits(locate(function, ivars, bytes, runtime.my_pe), bytes);
 }
 
-// Returns the value that ended the wait.
+template <class T>
+[[gnu::cold, gnu::noinline]] T record_wait(const char* function, T* ivar, int cmp, T value) {
+  check_words(function, ivar, 1);
+  graph::await(function, graph::word_of(ivar), cmp, static_cast<uint64_t>(value));
+  return value;
+}
+
+// Returns the value that ended the wait; in a capture the one that is waited for.
 template <class T>
 T wait_for_value(const char* function, T* ivar, int cmp, T value) {
+  if (captures()) [[unlikely]]
+    return record_wait(function, ivar, cmp, value);
   const uint32_t watched = check_words(function, ivar, 1);
   T seen;
   wait(function, watched, [&] {
@@ -66,6 +76,8 @@ void wait_until(const char* function, T* ivar, int cmp, T value) {
 template <class T>
 int test(const char* function, T* ivar, int cmp, T value) {
   check_words(function, ivar, 1);
+  if (captures()) [[unlikely]]
+    return graph::refuse(function), 0;
   if (reached(function, ivar, cmp, value)) return 1;
   progress();
   return reached(function, ivar, cmp, value) ? 1 : 0;
@@ -117,10 +129,21 @@ struct Variables {
   }
 };
 
+// In a capture: one wait behind the other.
+template <class T, class Values>
+[[gnu::cold]] void record_waits(const Variables<T, Values>& variables) {
+  check_words(variables.function, variables.ivars, variables.nelems);
+  for (size_t i = 0; i < variables.nelems; ++i)
+    if (variables.counts(i))
+      graph::await(variables.function, graph::word_of(variables.ivars + i), variables.cmp, static_cast<uint64_t>(variables.values[i]));
+}
+
 // Calls look(): whatever it returns ends the call unless it is `nothing`. Else once more after progress, or until it is.
 template <class T, class Values, class Look>
 auto look_or_wait(const Variables<T, Values>& variables, bool waits, Look&& look, decltype(look()) nothing) {
   const uint32_t watched = check_words(variables.function, variables.ivars, variables.nelems);
+  if (captures()) [[unlikely]]
+    return graph::refuse(variables.function), nothing;
   auto result = look();
   if (result != nothing || variables.empty()) return result;
   if (waits) {
@@ -146,6 +169,7 @@ size_t find_any(const Variables<T, Values>& variables, bool waits) {
   template <class T>                                                                                                                       \
   void wait_until_all##suffix(const char* function, T* ivars, size_t nelems, const int* status, int cmp, Argument v) {                     \
     const Variables<T, Values> all{function, ivars, nelems, status, cmp, {v}};                                                             \
+    if (captures()) return record_waits(all);                                                                                              \
     size_t begin = 0;                                                                                                                      \
     look_or_wait(                                                                                                                          \
         all, true, [&] { return all.all_from(begin); }, false);                                                                            \

@@ -1,0 +1,79 @@
+// recording.cpp: see recording.hpp.
+#include "shmem/graph/recording.hpp"
+
+#include <algorithm>
+#include <cstring>
+#include <utility>
+
+#include "shmem/graph/exposure.hpp"
+
+namespace portunus::shmem::graph {
+
+// Words are raw: sums and bits do not depend on the sign, and a swap moves bits.
+int Access::park(void* access, ptl_handle_ct_t trigger, ptl_size_t threshold, ptl_handle_ct_t counter) {
+  Access& all = *static_cast<Access*>(access);
+  int code = all.memory.bind_all(Exposure::ni(), client::Operations::kCounted, counter);
+  const client::By by{all.memory};
+  const client::When when{trigger, threshold};
+  for (const Message& one : all.messages) {
+    if (code != PTL_OK) break;
+    const client::RemoteAddress at = Exposure::at(all.pe, one.at);
+    const ptl_datatype_t word = one.bytes == sizeof(uint32_t) ? PTL_UINT32_T : PTL_UINT64_T;
+    switch (one.verb) {
+      case Message::Verb::put: code = client::put(by, at, one.from, one.bytes, when); break;
+      case Message::Verb::get: code = client::get(by, at, one.to, one.bytes, when); break;
+      case Message::Verb::update: code = client::update(by, at, one.op, word, one.from, one.bytes, when); break;
+      case Message::Verb::fetch:
+        code = client::fetch(by, at, one.op, word, {all.memory, one.from, one.expected}, one.to, one.bytes, when);
+        break;
+    }
+  }
+  return code;
+}
+
+int Await::park(void* await, ptl_handle_ct_t trigger, ptl_size_t threshold, ptl_handle_ct_t counter) {
+  const Await& it = *static_cast<const Await*>(await);
+  return PtlxTriggeredAwait(Exposure::ni(), it.word, it.type, it.comparison, &it.value, counter, trigger, threshold);
+}
+
+NodeId Recording::push(Node node) {
+  nodes_.push_back(std::move(node));
+  return static_cast<NodeId>(nodes_.size() - 1);
+}
+
+NodeId Recording::frontier() {
+  if (frontier_.empty()) return kNothing;
+  if (frontier_.size() > 1) {
+    Node join;
+    join.after = frontier_;
+    frontier_ = {push(std::move(join))};
+  }
+  return frontier_.front();
+}
+
+NodeId Recording::add(Node node) {
+  node.base = frontier();
+  if (node.base != kNothing) node.after.push_back(node.base);
+  return push(std::move(node));
+}
+
+void Recording::wait_for(std::span<const NodeId> ends) {
+  if (ends.empty()) return;
+  std::vector<NodeId> all(ends.begin(), ends.end());
+  for (const NodeId old : frontier_)
+    if (std::ranges::none_of(ends, [&](NodeId end) { return end == old || nodes_[end].base == old; })) all.push_back(old);
+  frontier_ = std::move(all);
+}
+
+std::byte* Recording::memory(size_t bytes) {
+  memory_.push_back(std::make_unique<std::byte[]>(bytes + 1));
+  return memory_.back().get();
+}
+
+std::byte* Recording::kept(const void* bytes, size_t size) {
+  std::byte* const copy = memory(size);
+  memcpy(copy, bytes, size);
+  return copy;
+}
+
+}  // namespace portunus::shmem::graph

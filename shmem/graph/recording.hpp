@@ -1,0 +1,104 @@
+// recording.hpp: the operations of a graph on this PE, and what each waits for.
+//
+// Edges come from program order: an operation depends on what had been waited for when it was recorded, and on nothing else.
+//
+// Thread: one at a time per object. Invariant: a node waits only for nodes that were recorded before it.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <deque>
+#include <memory>
+#include <span>
+#include <vector>
+
+#include "engine/client/remote_memory.hpp"
+#include "engine/goal/goal_call.h"
+#include "shmem/collectives.hpp"
+#include "shmem/runtime.hpp"
+
+namespace portunus::shmem::graph {
+
+using NodeId = uint32_t;
+constexpr NodeId kNothing = UINT32_MAX;
+constexpr size_t kMostPieces = 4096;  // of one call
+
+// Operations on the memory of one PE, which one operation of the schedule parks. They reach it in their order where they are short.
+struct Access {
+  struct Message {
+    enum class Verb : uint8_t { put, get, update, fetch } verb;
+    Place at;
+    const void* from;  // of this process: what goes, and where the answer goes
+    void* to;
+    size_t bytes;
+    ptl_op_t op = PTL_SUM;
+    const void* expected = nullptr;  // of PTL_CSWAP
+  };
+  int pe;  // of the world
+  std::vector<Message> messages{};
+  client::Descriptor memory{};
+
+  // As GOAL_Park says; `access` is one of these.
+  static int park(void* access, ptl_handle_ct_t trigger, ptl_size_t threshold, ptl_handle_ct_t counter);
+};
+
+// A word of this PE that is waited for.
+struct Await {
+  const void* word;
+  Place place;
+  ptl_datatype_t type;
+  uint8_t bytes;
+  ptlx_comparison_t comparison;
+  uint64_t value;
+
+  static int park(void* await, ptl_handle_ct_t trigger, ptl_size_t threshold, ptl_handle_ct_t counter);
+};
+
+struct Collective {
+  GOAL_Call call;
+  CallFacts facts;  // that all PEs must have alike
+  // collect: the sizes and places of the parts of all PEs, known when the capture has ended.
+  std::vector<size_t> sizes{};
+  std::vector<ptrdiff_t> begins{};
+};
+
+enum class What : uint8_t { access, await, collective, copy, gated, signal, join };
+
+struct Node {
+  What what = What::join;
+  std::vector<GOAL_Piece> memory{}, from{};  // access, await: what is touched here; copy: memory = from
+  size_t bytes = 0;                          // of each
+  int number = 0;                            // of a gate or a signal
+  std::unique_ptr<Access> access{};
+  std::unique_ptr<Await> await{};
+  std::unique_ptr<Collective> collective{};
+  std::vector<NodeId> after{};
+  NodeId base = kNothing;  // what had been waited for
+};
+
+class Recording {
+ public:
+  // Behind all that has been waited for, and what the node is behind already.
+  NodeId add(Node node);
+  // Nodes that are added from now on come behind these.
+  void wait_for(std::span<const NodeId> ends);
+  // Memory that lives as long as the graph, and a copy there.
+  std::byte* memory(size_t bytes);
+  std::byte* kept(const void* bytes, size_t size);
+
+  std::deque<Node>& nodes() { return nodes_; }
+  const std::deque<Node>& nodes() const { return nodes_; }
+
+ private:
+  NodeId push(Node node);
+  // One node that ends when all have that were waited for.
+  NodeId frontier();
+
+  std::deque<Node> nodes_;
+  std::vector<NodeId> frontier_;
+  std::vector<std::unique_ptr<std::byte[]>> memory_;
+};
+
+inline GOAL_Piece piece(const void* at, size_t bytes) { return {GOAL_USERSPACE, 0, reinterpret_cast<uintptr_t>(at), bytes}; }
+
+}  // namespace portunus::shmem::graph
