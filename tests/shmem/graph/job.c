@@ -123,12 +123,17 @@ int main(int argc, char **argv) {
     me = shmem_my_pe();
     pes = shmem_n_pes();
     int good;
+    shmem_team_t living;
+    shmem_team_split_strided(SHMEM_TEAM_WORLD, 0, 2, (pes + 1) / 2, NULL, 0, &living);
     if (strcmp(argv[1], "many") == 0) good = make_many(atol(argv[2]));
     else if (strcmp(argv[1], "awaited") == 0) good = await_killed(atof(argv[2]) * 1e-6);
     else good = run_until_killed(captured(8, kCount, strcmp(argv[1], "collective") == 0), atof(argv[2]) * 1e-6);
     if (good) printf("PE %d is right\n", me);
     fflush(stdout);
-    if (strcmp(argv[1], "many") != 0) _Exit(!good); /* a PE has died: shmem_finalize would end the job */
+    if (strcmp(argv[1], "many") != 0) { /* a PE has died: shmem_finalize would end the job */
+        shmem_team_sync(living);        /* else one that has left would be another that has died */
+        _Exit(!good);
+    }
     shmem_finalize();
     return !good;
 }
