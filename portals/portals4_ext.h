@@ -2,7 +2,7 @@
  *
  * Everything here is optional for a program written to the specification. It exists for three users: the layers on
  * top (MPI, OpenSHMEM), which need a job and node memory; compiled GOAL schedules, which need engine extensions
- * E1-E12; and tools, which look at a running engine. Each extension names its plain Portals fallback.
+ * E1-E13; and tools, which look at a running engine. Each extension names its plain Portals fallback.
  *
  * All functions return PTL_* codes unless noted and may be called from any thread. Valid C99 and C++.
  */
@@ -209,7 +209,7 @@ typedef struct {
 /* Calls step(arg, item) at once, under the lock, whatever *pending is. PTL_OK; PTL_NO_SPACE: the process has another stepper, which is the
  * first one that ran; PTL_ARG_INVALID; PTL_NO_INIT. */
 int PtlxStepperRun(const ptlx_stepper_t *stepper, void *item);
-/* From within `step`, after a store to memory that steps of that process look at: wakes who sleeps there, as a message would; `urgent`: as one
+/* From within `step`, or a function of E13, after a store to memory that steps of that process look at: wakes who sleeps there, as a message would; `urgent`: as one
  * on which others wait, also where the application has merely left the library. Costs two loads while nobody sleeps. */
 void PtlxNodeCall(const ptlx_watch_t *watch, int urgent);
 
@@ -432,15 +432,22 @@ const uint32_t *PtlxThrottled(void);
 
 /* E12: when trig_ct reaches the threshold, the engine begins to look at *word in each step, until `*word comparison *value` holds; then
  * `completion` counts one success. `type` is an integer of up to 8 bytes, as which the word is aligned; *value is read by the call. Loads
- * are atomic and acquire: what was stored before the word is seen by what is triggered. Who sleeps looks again after 50 us to 1 ms, whoever
- * stores. PtlCTCancelTriggered and PtlCTFree of `completion` end it without a count; until then *word stays valid. Fallback: an entry that
+ * are atomic and acquire: what was stored before the word is seen by what is triggered. Application threads that sleep do so with the bits
+ * `watched`, as in PtlxWait; whoever sleeps looks again after 50 us to 1 ms. PtlCTCancelTriggered and PtlCTFree of `completion` end it without a count; until then *word stays valid. Fallback: an entry that
  * counts the puts to the word, where nothing else changes it. */
 typedef enum {
     PTLX_EQUAL, PTLX_NOT_EQUAL, PTLX_GREATER, PTLX_GREATER_EQUAL, PTLX_LESS, PTLX_LESS_EQUAL,
     PTLX_COMPARISON_MAX = 0x7fffffff /* no comparison: makes every int a value of this type, so that it can be checked */
 } ptlx_comparison_t;
 int PtlxTriggeredAwait(ptl_handle_ni_t ni, const void *word, ptl_datatype_t type, ptlx_comparison_t comparison, const void *value,
-                       ptl_handle_ct_t completion, ptl_handle_ct_t trig_ct, ptl_size_t threshold);
+                       uint32_t watched, ptl_handle_ct_t completion, ptl_handle_ct_t trig_ct, ptl_size_t threshold);
+
+/* E13: when trig_ct reaches the threshold, a step calls work(argument), and `completion` (or PTL_CT_NONE) counts one success, or one failure
+ * if it answers not 0. For stores to memory of the node. It runs under the lock of the engine: it must return soon, and call nothing of
+ * this library but PtlxCTPeek, PtlxNodeAtomic, PtlxNodeRing and PtlxNodeCall. What `argument` points to stays until it was called, or trig_ct
+ * is freed. Fallback: put, get and atomics. */
+int PtlxTriggeredCall(ptl_handle_ni_t ni, int (*work)(void *argument), void *argument, ptl_handle_ct_t completion, ptl_handle_ct_t trig_ct,
+                      ptl_size_t threshold);
 
 /* ---- 5. Looking at the engine ---------------------------------------------------------------------------------- */
 

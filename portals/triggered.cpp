@@ -121,7 +121,7 @@ int triggered_local(const char* function, ptl_handle_ni_t ni, ptlx_local_op_t op
 }
 
 int triggered_await(const char* function, ptl_handle_ni_t ni, const void* word, ptl_datatype_t type, ptlx_comparison_t comparison,
-                    const void* value, ptl_handle_ct_t completion, ptl_handle_ct_t trig_ct, ptl_size_t threshold) {
+                    const void* value, uint32_t watched, ptl_handle_ct_t completion, ptl_handle_ct_t trig_ct, ptl_size_t threshold) {
   Interface* interface = find_interface(ni);
   if (!interface) return refuse(function, bad_interface(ni));
   if (!await_allowed(type)) return refuse(function, {"type", "is no integer"});
@@ -139,8 +139,23 @@ int triggered_await(const char* function, ptl_handle_ni_t ni, const void* word, 
   command.datatype = type;
   command.handle = completion;
   command.source.base = const_cast<void*>(word);
-  command.extra.awaited = {0, static_cast<uint32_t>(comparison)};
+  command.extra.awaited = {0, static_cast<uint32_t>(comparison), watched};
   std::memcpy(&command.extra.awaited.value, value, width);
+  return submit_triggered(function, command, trig_ct, threshold);
+}
+
+int triggered_call(const char* function, ptl_handle_ni_t ni, int (*work)(void* argument), void* argument, ptl_handle_ct_t completion,
+                   ptl_handle_ct_t trig_ct, ptl_size_t threshold) {
+  Interface* interface = find_interface(ni);
+  if (!interface) return refuse(function, bad_interface(ni));
+  if (!work) return refuse(function, {"work", kIsNull});
+  if (Fault fault = counter_or_none("completion", completion, interface->index)) return refuse(function, fault);
+  Command command;
+  command.verb = Verb::local;
+  command.ni = static_cast<uint8_t>(interface->index);
+  command.op = kCall;
+  command.handle = completion;
+  command.extra.call = {work, argument};
   return submit_triggered(function, command, trig_ct, threshold);
 }
 
@@ -284,9 +299,16 @@ int PtlxTriggeredLocalVector(ptl_handle_ni_t ni, ptlx_local_op_t op, ptl_datatyp
 PTL_BARRIER
 
 int PtlxTriggeredAwait(ptl_handle_ni_t ni, const void* word, ptl_datatype_t type, ptlx_comparison_t comparison, const void* value,
-                       ptl_handle_ct_t completion, ptl_handle_ct_t trig_ct, ptl_size_t threshold) try {
+                       uint32_t watched, ptl_handle_ct_t completion, ptl_handle_ct_t trig_ct, ptl_size_t threshold) try {
   if (!api::initialized()) return PTL_NO_INIT;
-  return api::triggered_await(__func__, ni, word, type, comparison, value, completion, trig_ct, threshold);
+  return api::triggered_await(__func__, ni, word, type, comparison, value, watched, completion, trig_ct, threshold);
+}
+PTL_BARRIER
+
+int PtlxTriggeredCall(ptl_handle_ni_t ni, int (*work)(void* argument), void* argument, ptl_handle_ct_t completion, ptl_handle_ct_t trig_ct,
+                      ptl_size_t threshold) try {
+  if (!api::initialized()) return PTL_NO_INIT;
+  return api::triggered_call(__func__, ni, work, argument, completion, trig_ct, threshold);
 }
 PTL_BARRIER
 

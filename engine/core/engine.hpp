@@ -68,6 +68,11 @@ class Engine final : public Sink, private Core {
   // How long whoever sleeps may leave the engine alone although nothing rings: peers that are waited for may die without a
   // word, and arrivals be held until their time. -1: as long as it likes.
   int64_t max_idle_ns() UNDER_BATON;
+  // max_idle_ns() has become less since the engine thread asked, which says so by clear_news().
+  bool has_news() const UNDER_BATON { return maybe_busy && awaited_.has_news(); }
+  void clear_news() UNDER_BATON { awaited_.clear_news(); }
+  // The bits of the process's watch that stand for memory which a step looks at.
+  uint32_t watched() const UNDER_BATON { return awaited_.watched(); }
   // Peers that have died are noticed about twice as late as this at most (on the node; the fabric has a bound of its own).
   void keep_house_every(uint64_t interval_ns) UNDER_BATON { look_interval_ns_ = interval_ns; }
   // Everything issued has left this process (what a peer may depend on before we go).

@@ -198,12 +198,13 @@ class BasicProgress {
     const bool posted = engine_->posted;
     if (posted) engine_->posted = false;
     const bool busy = next == Looks::nobody && engine_->busy();
+    const bool news = next == Looks::nobody && engine_->has_news();
     baton_.release();  // what is read below is not older, see Baton::held
     // Passive sleepers count as asleep, too.
-    if (asleep_.load_relaxed() > 0 || busy || engine_->commands().maybe_filled()) [[unlikely]]
-      look_after_release(posted, busy, next);
+    if (asleep_.load_relaxed() > 0 || busy || news || engine_->commands().maybe_filled()) [[unlikely]]
+      look_after_release(posted, busy, news, next);
   }
-  void look_after_release(bool posted, bool busy, Looks next);
+  void look_after_release(bool posted, bool busy, bool news, Looks next);
   // The end of a call or of a wait. What it has begun and a few steps bring to its end, as what arms a schedule again, is stepped here.
   [[gnu::always_inline]] void leave_call() LEAVES_BATON {
     if (engine_->ends_soon()) [[unlikely]]

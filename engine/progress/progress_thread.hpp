@@ -64,6 +64,7 @@ void BasicProgress<Memory>::run_parked() {
         ++idle;
       }
     }
+    engine_->clear_news();
     attention_->outside();
     Memory::mark(22);
     if (engine_->posted) {

@@ -146,7 +146,7 @@ void BasicProgress<Memory>::sleep_active(Done&& done, int64_t limit_ns, uint32_t
   }
   Memory::mark(16);
   asleep_.add(1);
-  const uint32_t word = door_->arm(Sleeper::waiter, [&] { return set_watch(watched); });
+  const uint32_t word = door_->arm(Sleeper::waiter, [&] { return set_watch(watched | engine_->watched()); });
   const bool idle = !Memory::keeps(Guard::active_messages) || engine_->idle();
   const int64_t max_idle_ns = engine_->max_idle_ns();
   if (max_idle_ns >= 0 && (limit_ns < 0 || limit_ns > max_idle_ns)) limit_ns = max_idle_ns;
@@ -227,7 +227,7 @@ void BasicProgress<Memory>::take_baton() {
 }
 
 template <class Memory>
-[[gnu::noinline]] void BasicProgress<Memory>::look_after_release(bool posted, bool busy, Looks next) {
+[[gnu::noinline]] void BasicProgress<Memory>::look_after_release(bool posted, bool busy, bool news, Looks next) {
   // A waiter that goes on looking wakes those who sleep for its looking when it ends. At each release, a sleeper that does not get the
   // processor would be woken again and again, by a system call each.
   if ((posted && Memory::keeps(Guard::posted_look) && asleep_.load_relaxed() > 0) ||
@@ -238,6 +238,8 @@ template <class Memory>
     if (BasicDoorbell<typename Memory::Node>::who(door_->read()) == Sleeper::waiter) ring_own(Sleeper::waiter);
     else if (has_parked_thread()) nudge_engine();
   }
+  // One that sleeps without a limit does not know that it is to look again and again.
+  if (news && BasicDoorbell<typename Memory::Node>::who(door_->read()) == Sleeper::engine) nudge_engine();
   if (!filled(Guard::queue_look) || plan_.mode == ProgressMode::offload || !take()) return;
   run_queued();
   engine_->settle();

@@ -43,6 +43,7 @@ struct Local {
 
 constexpr uint8_t kNotify = 0xff;   // Verb::local: not one of PTLX_ADD .. but E4, with extra.notice
 constexpr uint8_t kAwait = 0xfe;    // neither, but E12: the word at source.base, with extra.awaited
+constexpr uint8_t kCall = 0xfd;     // nor that, but E13, with extra.call
 constexpr size_t kMaxOperand = 32;  // the largest datatype: long double complex
 
 struct Command {
@@ -79,7 +80,12 @@ struct Command {
     struct {
       uint64_t value;       // its low bytes
       uint32_t comparison;  // PTLX_EQUAL ..
+      uint32_t watched;     // bits of the process's watch
     } awaited;              // local with kAwait
+    struct {
+      int (*work)(void* argument);
+      void* argument;
+    } call;  // local with kCall
   } extra{};
   Verb armed = Verb::none;  // arm: the verb to run when ripe
 };

@@ -282,8 +282,8 @@ void await(const char* function, const Word& word, int cmp, uint64_t value) {
   node.what = What::await;
   node.memory = {piece(word.at, word.size)};
   node.bytes = word.size;
-  node.await = std::make_unique<Await>(Await{word.at, locate(function, word.at, word.size, runtime.my_pe), type_of(word),
-                                             static_cast<uint8_t>(word.size), comparison_of(function, cmp), value});
+  const Place place = locate(function, word.at, word.size, runtime.my_pe);
+  node.await = std::make_unique<Await>(Await{word.at, watch_bits(place, word.size), type_of(word), comparison_of(function, cmp), value});
   current()->block(std::move(node));
 }
 

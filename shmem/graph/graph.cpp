@@ -85,7 +85,8 @@ int Graph::build_schedule() {
   if (schedule_) GOAL_Free(&schedule_);
   int code = GOAL_Create(&schedule_);
   if (code == GOAL_SUCCESS) code = GOAL_Context(schedule_, context());
-  return code == GOAL_SUCCESS ? build({group_, recording_, signals_, gates_}, schedule_) : code;
+  const Plan plan{group_, recording_, signals_, gates_};
+  return code == GOAL_SUCCESS ? ScheduleBuilder(plan, schedule_).build() : code;
 }
 
 // The part that does not take the other PEs: a code of GOAL.
@@ -93,7 +94,6 @@ int Graph::prepare() {
   for (const Node& node : recording_.nodes()) {
     if (node.what == What::signal) signals_[node.number] = 0;
     if (node.what == What::gated) gates_[node.number] = {};
-    if (node.await) watched_ |= watch_bits(node.await->place, node.await->bytes);
   }
   int code = GOAL_Domain_open(&group_, context(), &domain_);
   if (code == GOAL_SUCCESS) code = GOAL_Team_open(&group_, context(), GOAL_TEAM_NO_MEMORY, domain_, nullptr, nullptr, &goal_);

@@ -45,7 +45,7 @@ class Graph final : public Run {
   // As Run has them.
   int begin(Request& request) override;
   int finish(const char* function) override;
-  uint32_t watched() const override { return watched_; }
+  uint64_t progress() const override { return Access::done_by_memory.load(std::memory_order_relaxed); }
 
  private:
   unsigned context() const;
@@ -67,7 +67,6 @@ class Graph final : public Run {
   GOAL_Started started_ = nullptr;
   std::map<int, GraphGate> gates_;
   std::map<int, uint64_t> signals_;  // when each was passed in this run; 0: not yet
-  uint32_t watched_ = 0;             // the bits of the words that are waited for
   Request* request_ = nullptr;       // of the run
   std::atomic<bool> running_{false};
   bool is_taken_ = true;  // the end of the last run

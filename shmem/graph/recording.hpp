@@ -5,6 +5,7 @@
 // Thread: one at a time per object. Invariant: a node waits only for nodes that were recorded before it.
 #pragma once
 
+#include <atomic>
 #include <cstddef>
 #include <cstdint>
 #include <deque>
@@ -23,7 +24,8 @@ using NodeId = uint32_t;
 constexpr NodeId kNothing = UINT32_MAX;
 constexpr size_t kMostPieces = 4096;  // of one call
 
-// Operations on the memory of one PE, which one operation of the schedule parks. They reach it in their order where they are short.
+// Operations on the memory of one PE, which one operation of the schedule parks. They reach it in their order where they are short. On
+// memory that this PE maps the engine does short ones itself, as the calls of the program do; others are operations of Portals.
 struct Access {
   struct Message {
     enum class Verb : uint8_t { put, get, update, fetch } verb;
@@ -38,16 +40,25 @@ struct Access {
   std::vector<Message> messages{};
   client::Descriptor memory{};
 
+  // Those that engines of this PE have done themselves.
+  static std::atomic<uint64_t> done_by_memory;
+
+  bool is_by_memory() const;
+  // How many successes it counts.
+  uint32_t counts() const { return is_by_memory() ? 1 : static_cast<uint32_t>(messages.size()); }
   // As GOAL_Park says; `access` is one of these.
   static int park(void* access, ptl_handle_ct_t trigger, ptl_size_t threshold, ptl_handle_ct_t counter);
+
+ private:
+  static constexpr size_t kMostByMemory = 16 * 1024;  // bytes: an engine that copies serves nobody else
+  static int do_by_memory(void* access);
 };
 
 // A word of this PE that is waited for.
 struct Await {
   const void* word;
-  Place place;
+  uint32_t watched;  // its bits
   ptl_datatype_t type;
-  uint8_t bytes;
   ptlx_comparison_t comparison;
   uint64_t value;
 

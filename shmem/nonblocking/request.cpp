@@ -163,10 +163,27 @@ void Request::must_be_well() const {
   if (is_complete()) must_succeed(code_, "GOAL_Start", team_->members);
 }
 
+// Steps follow one another while they find something to do, and for some two microseconds in vain: a wait gives the core up after each.
+void Request::await_run() const {
+  constexpr int kInVain = 32;
+  struct Look {
+    const Request& request;
+    uint64_t seen;
+  } look{*this, 0};
+  const auto is_to_go_on = [](void* at) -> int {
+    const Look& it = *static_cast<const Look*>(at);
+    return it.request.is_complete() || it.request.run_->progress() != it.seen;
+  };
+  while (!is_complete()) {
+    look.seen = run_->progress();
+    for (int in_vain = 0; !is_complete() && in_vain < kInVain;) in_vain = PtlxProgress() > 0 ? 0 : in_vain + 1;
+    if (!is_complete()) PtlxWait(is_to_go_on, &look, 0, PTL_TIME_FOREVER);
+  }
+}
+
 void Request::await(const char* function) const {
   if (run_) {
-    const auto has_ended = [](void* request) -> int { return static_cast<const Request*>(request)->is_complete(); };
-    while (!is_complete()) PtlxWait(has_ended, const_cast<Request*>(this), run_->watched(), PTL_TIME_FOREVER);
+    await_run();
   } else if (!is_decided()) {
     wait(
         function, 0, [&] { return is_decided(); }, &team_->members);

@@ -53,8 +53,8 @@ class Run {
   virtual int begin(Request& request) = 0;
   // Once when the program has learned of its end: 0, or a code of shmemx.h, which it has explained to `function`.
   virtual int finish(const char* function) = 0;
-  // The bits of memory that it waits for.
-  virtual uint32_t watched() const = 0;
+  // Grows while runs go on.
+  virtual uint64_t progress() const = 0;
 };
 
 class Request {
@@ -76,6 +76,7 @@ class Request {
 
  private:
   friend class Requests;
+  void await_run() const;
   enum State : uint8_t { kFree, kUnderWay, kComplete };
 
   bool is_complete() const { return state_.load(std::memory_order_acquire) == kComplete; }

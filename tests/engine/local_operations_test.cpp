@@ -30,7 +30,7 @@ struct LocalOperation : ::testing::Test {
     command.datatype = type;
     command.handle = done;
     command.source.base = const_cast<T*>(word);
-    command.extra.awaited = {0, static_cast<uint32_t>(comparison)};
+    command.extra.awaited = {0, static_cast<uint32_t>(comparison), 1};
     std::memcpy(&command.extra.awaited.value, &value, sizeof value);
     return command;
   }
@@ -166,11 +166,16 @@ TEST_F(LocalOperation, AnAwaitedWordCountsWhenTheComparisonHolds) {
     EXPECT_EQ(node.value(done).success, 0u);
     EXPECT_FALSE(node.engine.busy()) << "a thread that waits for a word may sleep";
     EXPECT_GT(node.engine.max_idle_ns(), 0) << "but looks again";
+    EXPECT_EQ(node.engine.watched(), 1u) << "and may be rung";
+    EXPECT_TRUE(node.engine.has_news()) << "and who sleeps already is told";
+    node.engine.clear_news();
+    EXPECT_FALSE(node.engine.has_news());
     word = one.then;
     EXPECT_FALSE(node.engine.idle());
     rig.settle();
     EXPECT_EQ(node.value(done).success, 1u);
     EXPECT_EQ(node.engine.max_idle_ns(), -1);
+    EXPECT_EQ(node.engine.watched(), 0u);
   }
 }
 
@@ -203,6 +208,33 @@ TEST_F(LocalOperation, AnAwaitedWordIsLookedAtNoMoreWhenItsCounterIsCancelled) {
   rig.settle();
   EXPECT_EQ(node.value(done).success, 0u);
   EXPECT_EQ(node.engine.max_idle_ns(), -1);
+}
+
+TEST_F(LocalOperation, AFunctionOfALayerAboveIsCalledWhenItsTurnHasCome) {
+  struct Work {
+    int calls, answer;
+  } well{0, 0}, badly{0, 1};
+  const uint32_t trigger = node.counter(), done = node.counter();
+  for (Work* one : {&well, &badly}) {
+    Command command;
+    command.verb = Verb::local;
+    command.op = kCall;
+    command.handle = done;
+    command.extra.call = {[](void* work) {
+                            ++static_cast<Work*>(work)->calls;
+                            return static_cast<Work*>(work)->answer;
+                          },
+                          one};
+    node.arm(command, trigger, 1);
+  }
+  rig.settle();
+  EXPECT_EQ(well.calls + badly.calls, 0);
+  node.add(trigger, 1);
+  rig.settle();
+  EXPECT_EQ(well.calls, 1);
+  EXPECT_EQ(badly.calls, 1);
+  EXPECT_EQ(node.value(done).success, 1u);
+  EXPECT_EQ(node.value(done).failure, 1u);
 }
 
 }  // namespace

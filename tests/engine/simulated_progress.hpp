@@ -140,6 +140,9 @@ struct SimulatedEngine {
   void settle() {}
   bool has_delays() const { return false; }
   int64_t max_idle_ns() { return -1; }
+  uint32_t watched() const { return 0; }
+  bool has_news() const { return false; }
+  void clear_news() {}
   Queue& commands() { return queue; }
   Stats& stats() { return stats_; }
 

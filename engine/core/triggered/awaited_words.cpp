@@ -37,16 +37,14 @@ bool AwaitedWords::Word::holds() const {
 }
 
 void AwaitedWords::begin(const Command& command) {
-  const Word word{command.source.base,
-                  command.extra.awaited.value,
-                  command.handle,
-                  command.datatype,
-                  static_cast<uint8_t>(command.extra.awaited.comparison),
+  const Word word{command.source.base, command.extra.awaited.value,
+                  command.handle,      command.extra.awaited.watched,
+                  command.datatype,    static_cast<uint8_t>(command.extra.awaited.comparison),
                   command.ni};
   nap_ns_ = kFirstNap;
   if (word.holds()) return reports_.count(word.ct, 1, 0);
   words_.push_back(word);
-  core_.maybe_busy = true;
+  core_.maybe_busy = is_news_ = true;
 }
 
 // A report arms triggers, and runs none: the list does not change meanwhile.
@@ -62,6 +60,12 @@ int AwaitedWords::look() {
 
 bool AwaitedWords::is_one_there() const {
   return std::any_of(words_.begin(), words_.end(), [](const Word& word) { return word.holds(); });
+}
+
+uint32_t AwaitedWords::watched() const {
+  uint32_t bits = 0;
+  for (const Word& word : words_) bits |= word.watched;
+  return bits;
 }
 
 int64_t AwaitedWords::look_again_ns() { return std::exchange(nap_ns_, std::min(2 * nap_ns_, kLastNap)); }

@@ -1,6 +1,7 @@
 // awaited_words.hpp: words of memory that the engine looks at in each step until they satisfy a comparison (E12).
 //
-// Others may store to them without a message. While nobody steps, whoever sleeps looks again after look_again_ns().
+// Others may store to them without a message: application threads that sleep set the bits of the words in the process's watch, so that who
+// stores may ring; and whoever sleeps looks again after look_again_ns().
 //
 // Thread: the baton holder. Callers: Engine and LocalOperations alone.
 // Invariant: what is given up is looked at no more, so its memory may go. Cost: a step pays one load for each word.
@@ -26,6 +27,11 @@ class AwaitedWords {
   // Whether a look would report one.
   bool is_one_there() const;
   bool any() const { return !words_.empty(); }
+  // Words have begun since the engine thread has last heard of it: one that sleeps does not know yet that it is to look again.
+  bool has_news() const { return is_news_ && any(); }
+  void clear_news() { is_news_ = false; }
+  // The bits of all.
+  uint32_t watched() const;
   // Those that would report there end unreported.
   void give_up(uint32_t ct) {
     std::erase_if(words_, [ct](const Word& word) { return word.ct == ct; });
@@ -41,6 +47,7 @@ class AwaitedWords {
     const void* at;
     uint64_t value;
     uint32_t ct;
+    uint32_t watched;
     uint8_t datatype, comparison, ni;
     bool holds() const;
   };
@@ -50,6 +57,7 @@ class AwaitedWords {
   Reports& reports_;
   std::vector<Word> words_;
   int64_t nap_ns_ = kFirstNap;
+  bool is_news_ = false;
 };
 
 }  // namespace portunus

@@ -53,6 +53,10 @@ void LocalOperations::run(const Command& command) {
     return;
   }
   if (command.op == kAwait) return awaited_.begin(command);
+  if (command.op == kCall) {
+    const bool well = command.extra.call.work(command.extra.call.argument) == 0;
+    return reports_.count(command.handle, well ? 1 : 0, well ? 0 : 1);
+  }
   LocalWork work(command);
   if (run_segment(work)) return;
   works_.push_back(work);

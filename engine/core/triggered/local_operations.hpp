@@ -1,5 +1,6 @@
 // local_operations.hpp: what the engine computes itself when a command says so: vectors (E3), delays, time stamps, and the
-// word that tells an application (E4); words that are awaited (E12) have a class of their own.
+// word that tells an application (E4); words that are awaited (E12) have a class of
+// their own, and a function of a layer above (E13) is called.
 //
 // Thread: the baton holder. Callers: Engine alone.
 // Invariants: one step writes at most kBytesPerStep bytes; long vectors take turns, a segment each, so that messages and
