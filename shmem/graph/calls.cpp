@@ -117,6 +117,13 @@ SHMEMI_DEFINE_BARE(int, shmemx_graph_passed, (shmemx_graph_t handle, int number,
 }
 SHMEMI_BARRIER
 
+SHMEMI_DEFINE_BARE(int, shmemx_graph_export, (shmemx_graph_t handle, const char* path)) try {
+  int code;
+  graph::Graph* const found = graph::graph_of("shmemx_graph_export", handle, path, code);
+  return found ? found->write("shmemx_graph_export", path) : code;
+}
+SHMEMI_BARRIER
+
 SHMEMI_DEFINE_BARE(int, shmemx_graph_free, (shmemx_graph_t * handle)) try {
   static constexpr char kName[] = "shmemx_graph_free";
   require_init(kName);

@@ -11,6 +11,7 @@
 #include "shmem/graph/capture_state.hpp"
 #include "shmem/graph/exposure.hpp"
 #include "shmem/graph/sentence.hpp"
+#include "shmem/graph/text.hpp"
 #include "shmem/include/shmemx.h"
 
 namespace portunus::shmem::graph {
@@ -213,6 +214,11 @@ int Graph::passed(const char* function, int number, int* flag) {
   if (!is_passed()) progress();
   *flag = is_passed();
   return 0;
+}
+
+int Graph::write(const char* function, const char* path) {
+  if (!team) return refused(SHMEMX_ERR_STATE, function, "the team of the graph was destroyed");
+  return write_text(function, *team, group_, recording_, path);
 }
 
 }  // namespace portunus::shmem::graph

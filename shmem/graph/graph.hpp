@@ -35,6 +35,8 @@ class Graph final : public Run {
   int start(const char* function, shmemx_req_t* request);
   int open(const char* function, int number);
   int passed(const char* function, int number, int* flag);
+  // Collective over the team.
+  int write(const char* function, const char* path);
   bool running() const { return running_.load(std::memory_order_acquire); }
   // As running(), after a look whether the run has ended.
   bool still_runs() const;

@@ -101,6 +101,12 @@ int pshmemx_graph_open(shmemx_graph_t graph, int number);
 /* *flag: has this PE passed the signal in the run that was started last? SHMEMX_ERR_ARG. */
 int shmemx_graph_passed(shmemx_graph_t graph, int number, int *flag);
 int pshmemx_graph_passed(shmemx_graph_t graph, int number, int *flag);
+/* Writes the graph of all PEs as GOAL text, which goalc and goalrun take: operations on memory of others are messages there, which are
+ * answered; a wait is behind those that let it end if the word is 0 at first; gates are open. Collective over the team, whose first PE
+ * writes. SHMEMX_ERR_ARG: the file cannot be written, too; SHMEMX_ERR_STATE: the team was destroyed; SHMEMX_ERR_UNSUPPORTED: a reduction of
+ * numbers that the text has no words for. */
+int shmemx_graph_export(shmemx_graph_t graph, const char *path);
+int pshmemx_graph_export(shmemx_graph_t graph, const char *path);
 /* Frees a graph that does not run, and sets it to SHMEMX_GRAPH_INVALID. Local; the team may have been destroyed before. shmem_finalize
  * frees what is left, and waits for runs. SHMEMX_ERR_ARG, SHMEMX_ERR_STATE. */
 int shmemx_graph_free(shmemx_graph_t *graph);

@@ -1,4 +1,5 @@
-/* job.c killed WHEN, collective WHEN, awaited WHEN: PE 1 dies after WHEN microseconds of runs of a graph, of puts, signals and waits, of these
+/* job.c export PATH: writes a graph as GOAL text.
+ * job.c killed WHEN, collective WHEN, awaited WHEN: PE 1 dies after WHEN microseconds of runs of a graph, of puts, signals and waits, of these
  * and collectives, or in the midst of a run in which the others wait for it; they must get SHMEMX_ERR_FAILED and a sentence.
  * job.c many COUNT: makes and frees so many graphs, whose memory, counters and numbers must be there again. */
 #include <shmemx.h>
@@ -125,12 +126,13 @@ int main(int argc, char **argv) {
     int good;
     shmem_team_t living;
     shmem_team_split_strided(SHMEM_TEAM_WORLD, 0, 2, (pes + 1) / 2, NULL, 0, &living);
-    if (strcmp(argv[1], "many") == 0) good = make_many(atol(argv[2]));
+    if (strcmp(argv[1], "export") == 0) good = shmemx_graph_export(captured(4, 100, 1), argv[2]) == 0;
+    else if (strcmp(argv[1], "many") == 0) good = make_many(atol(argv[2]));
     else if (strcmp(argv[1], "awaited") == 0) good = await_killed(atof(argv[2]) * 1e-6);
     else good = run_until_killed(captured(8, kCount, strcmp(argv[1], "collective") == 0), atof(argv[2]) * 1e-6);
     if (good) printf("PE %d is right\n", me);
     fflush(stdout);
-    if (strcmp(argv[1], "many") != 0) { /* a PE has died: shmem_finalize would end the job */
+    if (strcmp(argv[1], "many") != 0 && strcmp(argv[1], "export") != 0) { /* a PE has died: shmem_finalize would end the job */
         shmem_team_sync(living);        /* else one that has left would be another that has died */
         _Exit(!good);
     }

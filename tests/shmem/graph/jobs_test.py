@@ -1,15 +1,16 @@
 #!/usr/bin/env python3
-"""jobs_test.py PTLRUN PROGRAM [RUNS [SEED [GRAPHS]]]: a PE that is killed while a graph runs, of puts and waits, also of collectives, or one
-that only waits, is a code and a sentence of all others, on the node and by tcp, RUNS times each (default 6) at moments that follow from SEED (1);
-and GRAPHS graphs (1000) that come and go leave nothing."""
+"""jobs_test.py PTLRUN GOALC GOALRUN PROGRAM [RUNS [SEED [GRAPHS]]]: the text of a graph is one that goalc and goalrun take; a PE that is
+killed while a graph runs, of puts and waits, also of collectives, or one that only waits, is a code and a sentence of all others, on the node
+and by tcp, RUNS times each (default 6) at moments that follow from SEED (1); and GRAPHS graphs (1000) that come and go leave nothing."""
 
 import os
 import random
 import subprocess
 import sys
+import tempfile
 
-ptlrun, program = sys.argv[1:3]
-runs, seed, graphs = ([int(each) for each in sys.argv[3:]] + [6, 1, 1000][len(sys.argv) - 3:])
+ptlrun, goalc, goalrun, program = sys.argv[1:5]
+runs, seed, graphs = ([int(each) for each in sys.argv[5:]] + [6, 1, 1000][len(sys.argv) - 5:])
 moments = random.Random(seed)
 ways = [{}, {"PTL_NODE": "0", "PTL_FABRIC_PROVIDER": "tcp"}]
 failures = 0
@@ -24,6 +25,11 @@ def run(what, command, way, returned, right):
     print(f"{what} {way}: exit status {ran.returncode}\n{ran.stdout}{ran.stderr}", flush=True)
 
 
+with tempfile.TemporaryDirectory() as folder:
+    text = folder + "/graph.goal"
+    run("export", [ptlrun, "-n", "3", "--timeout", "280", program, "export", text], {}, 0, 3)
+    run("goalc", [goalc, "--brief", text], {}, 0, 0)
+    run("goalrun", [ptlrun, "-n", "3", "--timeout", "280", goalrun, text], {}, 0, 0)
 for number in range(runs):
     for mode in ("killed", "collective", "awaited"):
         when = str(moments.randrange(10000))
