@@ -99,7 +99,7 @@ static inline uint64_t app_random(uint64_t place) {
 }
 
 /* Collects what all PEs found, prints the line at PE 0, and ends the program. */
-__attribute__((format(printf, 3, 4))) static int app_verdict(int right, double seconds, const char *figures, ...) {
+__attribute__((format(printf, 3, 4))) static inline int app_verdict(int right, double seconds, const char *figures, ...) {
     if (!right) shmem_long_atomic_inc(&app_wrong, 0);
     shmem_barrier_all();
     const long wrong = shmem_long_atomic_fetch(&app_wrong, 0);
