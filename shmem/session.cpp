@@ -12,6 +12,7 @@
 #include "shmem/collectives.hpp"
 #include "shmem/deaths.hpp"
 #include "shmem/environment.hpp"
+#include "shmem/graph/exposure.hpp"
 #include "shmem/graph/graph.hpp"
 #include "shmem/memory/heap.hpp"
 #include "shmem/memory/huge_pages.hpp"
@@ -115,6 +116,7 @@ Session::~Session() {
   graph::close();
   barrier_all();
   quiet(default_channel);
+  graph::Exposure::close();  // graphs of others may have put here until the barrier
   teams_close();
   PtlxJobFence();
   heap_close();

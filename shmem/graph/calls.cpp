@@ -39,7 +39,6 @@ int end(const char* function, shmem_team_t handle, shmemx_graph_t* result) {
   if (!capturing || &capturing->team != team)
     return refused(SHMEMX_ERR_STATE, function, "this thread does not capture the team; call shmemx_graph_begin first");
   const std::unique_ptr<Capture> capture = end_capture();
-  team->is_captured = false;
   auto graph = std::make_unique<Graph>();
   if (const int code = graph->make(function, *team, std::move(capture->recording), capture->refusal)) return code;
   *result = reinterpret_cast<shmemx_graph_t>(keep(std::move(graph)));

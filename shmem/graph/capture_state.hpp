@@ -25,6 +25,8 @@ struct Pending {
 class Capture {
  public:
   explicit Capture(Team& captured) : team(captured) {}
+  // A thread that ends gives its capture up, so that others can capture the team.
+  ~Capture() { team.is_captured = false; }
   Capture(const Capture&) = delete;
   Capture& operator=(const Capture&) = delete;
 

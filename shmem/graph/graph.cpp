@@ -9,7 +9,6 @@
 #include "shmem/collectives.hpp"
 #include "shmem/deaths.hpp"
 #include "shmem/graph/capture_state.hpp"
-#include "shmem/graph/exposure.hpp"
 #include "shmem/graph/sentence.hpp"
 #include "shmem/graph/text.hpp"
 #include "shmem/include/shmemx.h"
@@ -59,11 +58,8 @@ void forget_team(const Team& team) {
 
 void close() {
   if (captures()) end_capture();
-  {
-    const std::lock_guard lock(guard);
-    graphs().clear();
-  }
-  Exposure::close();
+  const std::lock_guard lock(guard);
+  graphs().clear();
 }
 
 Graph::~Graph() {

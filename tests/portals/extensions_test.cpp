@@ -1,4 +1,4 @@
-// Extensions E1 to E10, each beside what a program has to do with plain Portals 4.3 instead. Most of it is local.
+// Extensions E1 to E13, each beside what a program has to do with plain Portals 4.3 instead. Most of it is local.
 #include <poll.h>
 #include <sys/eventfd.h>
 #include <sys/mman.h>
@@ -326,6 +326,41 @@ TEST_F(Extensions, AStepperRunsInTheStepsOfTheEngineWhileItIsPending) {
   const auto stepped = [](void* at) -> int { return static_cast<Stepped*>(at)->steps > 3; };
   EXPECT_EQ(PtlxWait(stepped, &one, 0, PTL_TIME_FOREVER), PTL_OK);
   std::atomic_ref<uint32_t>(one.pending).store(0);
+}
+
+TEST_F(Extensions, ATriggeredOperationWaitsForAWordOfMemory) {
+  static uint32_t word;
+  word = 1;
+  const ptl_handle_ct_t trigger = counter(), done = counter();
+  uint32_t value = 5;
+  ASSERT_EQ(PtlxTriggeredAwait(ni, &word, PTL_UINT32_T, PTLX_GREATER_EQUAL, &value, 1, done, trigger, 1), PTL_OK);
+  value = 0;  // it was read
+  ASSERT_EQ(PtlCTInc(trigger, {1, 0}), PTL_OK);
+  ptl_ct_event_t event;
+  unsigned which;
+  const ptl_size_t reached = 1;
+  EXPECT_EQ(PtlCTPoll(&done, &reached, 1, 1, &event, &which), PTL_CT_NONE_REACHED);
+  std::atomic_ref(word).store(7);  // nobody rings: whoever sleeps looks by itself
+  EXPECT_EQ(PtlCTWait(done, 1, &event), PTL_OK);
+  EXPECT_EQ(event.success, 1u);
+}
+
+TEST_F(Extensions, ATriggeredOperationCallsAFunction) {
+  static int calls;
+  const ptl_handle_ct_t trigger = counter(), done = counter();
+  const auto work = [](void* argument) {
+    ++calls;
+    return argument == &calls ? 0 : 1;
+  };
+  ASSERT_EQ(PtlxTriggeredCall(ni, work, &calls, done, trigger, 1), PTL_OK);
+  ASSERT_EQ(PtlxTriggeredCall(ni, work, nullptr, done, trigger, 1), PTL_OK);
+  EXPECT_EQ(calls, 0);
+  ASSERT_EQ(PtlCTInc(trigger, {1, 0}), PTL_OK);
+  ptl_ct_event_t event;
+  EXPECT_EQ(PtlCTWait(done, 2, &event), PTL_OK);
+  EXPECT_EQ(calls, 2);
+  EXPECT_EQ(event.success, 1u);
+  EXPECT_EQ(event.failure, 1u);
 }
 
 TEST_F(Extensions, WhoWaitsLooksAtPollersThatArePending) {

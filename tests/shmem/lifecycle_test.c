@@ -3,7 +3,7 @@
  * Source: OpenSHMEM 1.6, "Library Setup, Exit, and Query Routines".
  */
 #include <errno.h>
-#include <shmem.h>
+#include <shmemx.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -55,6 +55,13 @@ int main(void)
         CHECK(shmem_ctx_create(0, &context) == 0);
         static int sum, one = 1;
         CHECK(shmem_int_sum_reduce(team, &sum, &one, 1) == 0 && sum == n);
+        static long by_graph; /* a graph, and a run of it, are left to finalize as well */
+        shmemx_graph_t graph;
+        shmemx_req_t run;
+        CHECK(shmemx_graph_begin(team) == 0);
+        shmem_long_atomic_inc(&by_graph, right);
+        shmem_team_sync(team);
+        CHECK(shmemx_graph_end(team, &graph) == 0 && shmemx_graph_start(graph, &run) == 0 && shmemx_req_free(&run) == 0);
         shmem_barrier_all();
         shmem_long_atomic_inc(&word, right);
         CHECK(shmem_long_g(block, right) == 7 * round);
@@ -64,6 +71,7 @@ int main(void)
         shmem_finalize();
         CHECK(!initialized());
         CHECK(word == 101 + round);
+        CHECK(by_graph == 1 + round);
         CHECK(!is_mapped(block)); /* the heap is gone, the globals stay */
     }
     CHECK(shmem_init_thread(17, NULL) != 0);

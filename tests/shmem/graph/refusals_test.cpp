@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <functional>
 #include <string>
+#include <thread>
 #include <vector>
 
 #include "graph.hpp"
@@ -180,6 +181,23 @@ TEST(GraphRefusals, CallsAtTheWrongTimeSayWhy) {
   EXPECT_EQ(shmemx_graph_start(none, &request), SHMEMX_ERR_ARG);
   EXPECT_EQ(shmemx_graph_free(nullptr), SHMEMX_ERR_ARG);
   expect_usable();
+}
+
+TEST(GraphRefusals, AThreadThatEndsGivesItsCaptureUp) {
+  std::thread([] {
+    EXPECT_EQ(shmemx_graph_begin(SHMEM_TEAM_WORLD), 0);
+    shmem_barrier_all();
+  }).join();
+  EXPECT_EQ(shmemx_graph_gate(0), SHMEMX_ERR_STATE) << "another thread's";
+  expect_usable();
+}
+
+TEST(GraphRefusals, ATeamIsCapturedByOneThread) {
+  EXPECT_EQ(shmemx_graph_begin(SHMEM_TEAM_WORLD), 0);
+  std::thread([] { EXPECT_EQ(shmemx_graph_begin(SHMEM_TEAM_WORLD), SHMEMX_ERR_STATE); }).join();
+  shmemx_graph_t graph;
+  EXPECT_EQ(shmemx_graph_end(SHMEM_TEAM_WORLD, &graph), 0);
+  end(graph);
 }
 
 TEST(GraphRefusals, TooManyPiecesOfACall) {
