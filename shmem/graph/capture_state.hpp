@@ -9,9 +9,8 @@
 #include <string>
 #include <vector>
 
+#include "shmem/context.hpp"
 #include "shmem/graph/recording.hpp"
-#include "shmem/remote.hpp"
-#include "shmem/team.hpp"
 
 namespace portunus::shmem::graph {
 
