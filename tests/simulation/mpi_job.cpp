@@ -133,7 +133,7 @@ std::string MpiJob::run() {
   const pid_t child = fork();
   if (child < 0) throw std::runtime_error("no child can be made");
   if (child == 0) {
-    constexpr rlim_t kSeconds = test::kSanitized ? 200 : 20;
+    constexpr rlim_t kSeconds = test::kSanitized ? 600 : 60;
     const rlimit limit{kSeconds, kSeconds + 5};
     setrlimit(RLIMIT_CPU, &limit);
     signal(SIGXCPU, [](int) {

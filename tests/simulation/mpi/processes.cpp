@@ -16,7 +16,8 @@
 namespace portunus::simulation {
 namespace {
 
-constexpr uint64_t kMostTurns = 12'000'000;            // each step of an engine is one, and a wait takes some thousand before it sleeps
+// Each look of a rank that waits is a turn, and ranks look without a pause while a peer takes no messages.
+constexpr uint64_t kMostTurns = 60'000'000;
 constexpr uint64_t kPatience = 60'000 * kMillisecond;  // without an act of any program
 
 int copy_of(const std::string& object) {
