@@ -146,7 +146,8 @@ void BasicProgress<Memory>::sleep_active(Done&& done, int64_t limit_ns, uint32_t
   }
   Memory::mark(16);
   asleep_.add(1);
-  const uint32_t word = door_->arm(Sleeper::waiter, [&] { return set_watch(watched | engine_->watched()); });
+  const uint32_t all_watched = watched | engine_->watched();
+  const uint32_t word = door_->arm(Sleeper::waiter, [&] { return set_watch(all_watched); });
   const bool idle = !Memory::keeps(Guard::active_messages) || engine_->idle();
   const int64_t max_idle_ns = engine_->max_idle_ns();
   if (max_idle_ns >= 0 && (limit_ns < 0 || limit_ns > max_idle_ns)) limit_ns = max_idle_ns;

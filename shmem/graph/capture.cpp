@@ -254,8 +254,8 @@ void put_signal(const char* function, shmem_ctx_t context, void* dest, const voi
   if (!capture.has(function, target)) return;
   std::vector<Access::Message> messages;
   add_put(messages, to, source, size);
-  const Access::Message told =
-      atomic_message(capture.recording, told_at, sizeof signal, {op == SHMEM_SIGNAL_ADD ? PTL_SUM : PTL_SWAP, &signal});
+  const Access::Message told = atomic_message(capture.recording, told_at, sizeof signal,
+                                              {static_cast<ptl_op_t>(op == SHMEM_SIGNAL_ADD ? PTL_SUM : PTL_SWAP), &signal});
   if (size <= Exposure::in_order()) {
     messages.push_back(told);
     capture.access(target, std::move(messages), {piece(source, size)}, blocks);

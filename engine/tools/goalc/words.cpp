@@ -75,7 +75,7 @@ void Words::resolve(const std::function<void(uint32_t, VertexId, VertexId)>& aft
       const auto before = found.find(place);
       into.resize(needed(into, wait, before == found.end() ? nullptr : &before->second));
       for (const size_t put : into) {
-        wait_for(put, [&](VertexId arrival) { after(rank, wait.vertex, arrival); });
+        wait_for(put, [&, target = rank](VertexId arrival) { after(target, wait.vertex, arrival); });
         const auto [first, last] = unseen.equal_range(puts_[put].put.place);
         unseen.erase(std::find_if(first, last, [&](const auto& one) { return one.second == put; }));
       }
