@@ -86,6 +86,8 @@ def faults(folder):
     expect("a PE that dies leaves a file that says so", done.returncode == 3 and "// rank 2 is cut: it ended without shmem_finalize." in text,
            done.stderr, text[:500])
     expect("which is executed", run(goalrun, path).returncode == 0)
+    if b"__asan_init" in pathlib.Path(program).read_bytes():
+        return  # a shell takes no library that is built with AddressSanitizer
     done = record(folder / "script.goal", 2, "/bin/sh", "-c", f"{program} puts")
     expect("a script that starts the program", done.returncode == 0 and Recorded((folder / "script.goal").read_text()).count("send", 101) == 2,
            done.stderr)
