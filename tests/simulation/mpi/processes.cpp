@@ -17,7 +17,7 @@ namespace portunus::simulation {
 namespace {
 
 // Each look of a rank that waits is a turn, and ranks look without a pause while a peer takes no messages.
-constexpr uint64_t kMostTurns = 60'000'000;
+constexpr uint64_t kMostTurns = 20'000'000;
 constexpr uint64_t kPatience = 60'000 * kMillisecond;  // without an act of any program
 
 int copy_of(const std::string& object) {
