@@ -159,18 +159,8 @@ bool NodeTransport::introduce(NodeLink& link) {
   entry.ready.store(SegmentHeader::kThere, std::memory_order_release);
   link.entry = &entry;
   link.cma = link.segment->pid_is_ours();
-  if (link.index < link.segment->boxes()) {
-    link.box = link.segment->box<SenderRingWriter>(link.index);
-    link.box.lines = nullptr;
-  }
+  if (link.index < link.segment->boxes()) link.box = link.segment->box<SenderRingWriter>(link.index);
   return true;
-}
-
-// Most of those who have met never send to one another.
-void NodeTransport::open_box(NodeLink& link) {
-  assert(link.segment && link.index < link.segment->boxes() && !link.box.lines);
-  link.segment->populate_box(link.index);
-  link.box.lines = link.segment->box<SenderRingWriter>(link.index).lines;
 }
 
 NodeTransport::NodeLink* NodeTransport::new_sender(uint32_t index) {
@@ -195,7 +185,6 @@ NodeTransport::NodeLink* NodeTransport::new_sender(uint32_t index) {
   assert(link->sends_as == kMaxSenders || (link->sends_as == index && senders_[index] == link));
   link->sends_as = index;
   senders_[index] = link;
-  if (index < box_count_) segment_->populate_box(index);
   if (!link->peer) sink_.introduced(*link, *this);
   return link;
 }
@@ -289,7 +278,7 @@ Sent NodeTransport::send(Link& to, const wire::Header& header, std::span<const i
   auto& link = static_cast<NodeLink&>(to);
   // Most messages are one word, or an answer without data, to somebody whose box is ours.
   const bool word = payload.size() == 1 && payload[0].iov_len == wire::kInlinePayload;
-  if (!(word || payload.empty()) || header.payload_size > wire::kInlinePayload || !link.box.lines || !link.segment) [[unlikely]]
+  if (!(word || payload.empty()) || header.payload_size > wire::kInlinePayload || !link.box.capacity || !link.segment) [[unlikely]]
     return send_any(link, header, payload);
   std::byte* const record = begin_in_box(link, header, 1);
   if (!record) [[unlikely]]
@@ -304,7 +293,6 @@ Sent NodeTransport::send_any(NodeLink& link, const wire::Header& header, std::sp
   if (header.payload_size == wire::kWhole && !takes_whole(link.box)) return Sent::again;
   const uint64_t lines = lines_for(wire::payload_of(header));
   if (link.box.capacity) {
-    if (!link.box.lines) open_box(link);
     std::byte* const record = begin_in_box(link, header, lines);
     if (!record) return no_room(link);
     fill_data(data_of(record, lines), payload);
@@ -328,7 +316,6 @@ Sent NodeTransport::no_room(NodeLink& link) {
 std::byte* NodeTransport::begin(Link& to, const wire::Header& header) {
   auto& link = static_cast<NodeLink&>(to);
   if (!link.segment || !link.box.capacity) return nullptr;
-  if (!link.box.lines) open_box(link);
   link.begun_lines = lines_for(header.payload_size);
   link.begun = begin_in_box(link, header, link.begun_lines);
   if (!link.begun) return no_room(link), nullptr;

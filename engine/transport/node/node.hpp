@@ -110,7 +110,6 @@ class NodeTransport final : public Transport, public InPlace, public StagingArea
   };
   NodeLink* link_of(ProcessId process);
   bool introduce(NodeLink& link);
-  static void open_box(NodeLink& link);
   bool alive(const NodeLink& link) const;
   bool refuses_us(const NodeLink& link) const;
   bool has_ended_with(ProcessId process, uint32_t incarnation) const;

@@ -293,14 +293,6 @@ bool Segment::map(int fd, size_t ring_offset, size_t ring_bytes) {
   return true;
 }
 
-void Segment::populate_box(uint32_t sender) {
-#ifdef MADV_POPULATE_READ  // what is shared can be written, too, once it can be read; without this call pages come one by one
-  madvise(boxes_ + sender * plan_.bytes, plan_.bytes, MADV_POPULATE_READ);
-#else
-  static_cast<void>(sender);
-#endif
-}
-
 Segment::~Segment() {
   if (owner_) remove_name();
   for (auto& block : blocks_)

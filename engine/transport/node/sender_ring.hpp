@@ -9,6 +9,9 @@
 // Cost: two lines touched per one-line record, of which the second is the next record's.
 #pragma once
 
+#include <sys/mman.h>
+
+#include <algorithm>
 #include <atomic>
 #include <cassert>
 #include <cstddef>
@@ -36,10 +39,8 @@ class SenderRingWriter : public SenderRing {
     assert(count > 0 && count < capacity);
     const uint64_t skip = count > to_end(tail_) ? to_end(tail_) : 0;
     const uint64_t end = tail_ + skip + count;
-    if (end + 1 - head_seen_ > capacity) {
-      head_seen_ = head->load(std::memory_order_acquire);  // pairs with the reader's release: it has done with these lines
-      if (end + 1 - head_seen_ > capacity) return nullptr;
-    }
+    if (end >= limit_ && !extend_limit(end)) [[unlikely]]
+      return nullptr;
     return at(tail_ + skip);
   }
   // Shows the reader the record that lies at `record`, which `reserve` returned for as many lines.
@@ -56,29 +57,40 @@ class SenderRingWriter : public SenderRing {
     first_word(begin).store(static_cast<uint32_t>(skip ? kSkip | skip : count), std::memory_order_release);
     // The reader's cache still has the lines from the last lap. To take one away there takes as long as to send a record, so it is
     // done ahead, and not between a record and its publication.
-    if (zeroed_ < tail_ + kAhead && zeroed_ - head_seen_ < capacity) first_word(at(zeroed_++)).store(0, std::memory_order_relaxed);
+    if (zeroed_ < tail_ + kAhead && zeroed_ < limit_) first_word(at(zeroed_++)).store(0, std::memory_order_relaxed);
   }
   // The same for all lines of a next record of so many, a few at a time, for who has nothing else to do. False: all is done.
   bool prefault_next(uint64_t count) {
     for (int few = 0; few < kFew; ++few) {
       if (zeroed_ > tail_ + count) return false;
       assert(zeroed_ > tail_);
-      if (zeroed_ - head_seen_ >= capacity) {
-        head_seen_ = head->load(std::memory_order_acquire);  // as in reserve
-        if (zeroed_ - head_seen_ >= capacity) return false;
-      }
+      if (zeroed_ >= limit_ && !extend_limit(zeroed_)) return false;
       first_word(at(zeroed_++)).store(0, std::memory_order_relaxed);
     }
     return true;
   }
 
  private:
-  static constexpr uint64_t kAhead = 8;
+  static constexpr uint64_t kAhead = 8, kPiece = 64 * 1024 / kLine;
   static constexpr int kFew = 16;
+
+  // Whether the line at `position` may be written by now. In the first lap the ring's pages come a piece at a time: one call takes a tenth
+  // of the page faults, of the writer and of the reader alike, and a writer of few records pays for few.
+  bool extend_limit(uint64_t position) {
+    for (; opened_ <= position && opened_ < capacity; opened_ += kPiece) {
+#ifdef MADV_POPULATE_READ  // what is shared can be written, too, once it can be read; without this call pages come one by one
+      madvise(lines + opened_ * kLine, std::min(kPiece, capacity - opened_) * kLine, MADV_POPULATE_READ);
+#endif
+    }
+    limit_ = head->load(std::memory_order_acquire) + capacity;  // pairs with the reader's release: it has done with these lines
+    if (opened_ < capacity && opened_ < limit_) limit_ = opened_;
+    return position < limit_;
+  }
 
   uint64_t tail_ = 0;
   uint64_t zeroed_ = 1;  // the lines from tail_ up to here have a zero as first word
-  uint64_t head_seen_ = 0;
+  uint64_t limit_ = 0;   // the lines before this one may be written
+  uint64_t opened_ = 0;  // of the first lap, the lines before this one have their pages
 };
 
 class SenderRingReader : public SenderRing {

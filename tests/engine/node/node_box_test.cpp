@@ -1,4 +1,10 @@
 // node_box_test.cpp: the boxes of the node transport's senders: records of every size, long puts, what makes no sense, going ahead.
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <vector>
+
 #include "tests/engine/node/node_process.hpp"
 
 namespace portunus {
@@ -28,6 +34,28 @@ TEST(NodeBox, TakesRecordsOfEverySizeAroundTheEnd) {
     for (size_t i = 0; i < payload.size(); ++i) ASSERT_EQ(payload[i], static_cast<std::byte>(i + n));
   }
   EXPECT_GT(refused, 0u);
+}
+
+// A first message costs as little as it is long: pages of the ring come as the writer gets there.
+TEST(NodeBox, TakesPagesAsTheFirstLapReachesThem) {
+  End receiver(address(0)), sender(address(1));
+  sender.send(address(0), 0);
+  const auto box = receiver.transport.segment().box<SenderRingReader>(0);
+  const size_t page = static_cast<size_t>(sysconf(_SC_PAGESIZE)), pages = box.capacity * kLine / page;
+  const auto resident = [&] {
+    std::vector<unsigned char> each(pages);
+    EXPECT_EQ(mincore(box.lines, pages * page, each.data()), 0);
+    return static_cast<size_t>(std::ranges::count_if(each, [](unsigned char one) { return (one & 1) != 0; }));
+  };
+  const size_t first = resident();
+  EXPECT_GT(first, 0u);
+  EXPECT_LE(first, 64 * 1024 / page);
+  for (uint64_t n = 1; n < box.capacity + 10; ++n) {
+    sender.send(address(0), n);
+    receiver.transport.poll(16);
+  }
+  EXPECT_EQ(resident(), pages);
+  EXPECT_EQ(receiver.sink.arrivals.size(), box.capacity + 10);
 }
 
 TEST(NodeBox, ThatMakesNoSenseSilencesItsSenderOnly) {
