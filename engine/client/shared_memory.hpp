@@ -22,8 +22,8 @@ namespace portunus::client {
 
 class SharedMemory {
  public:
-  // Whether all of it is taken now, or each page when somebody touches it: it is only found out then whether there is room for all.
-  enum class Pages : uint8_t { now, when_touched };
+  // Whether all of it is reserved now, or each page when somebody touches it: it is only found out then whether there is room for all.
+  enum class Pages : uint8_t { reserved, when_touched };
 
   // `kind`, which outlives this, is part of the name; ptlrun knows all kinds.
   SharedMemory(const char* kind, Pages pages) : kind_(kind), pages_(pages) {}
@@ -39,7 +39,8 @@ class SharedMemory {
     const int file = shm_open(Name(*this).text, O_RDWR | O_CREAT | O_EXCL, 0600);
     named_ = file >= 0;
     const auto length = static_cast<off_t>(bytes);
-    if (named_ && (pages_ == Pages::now ? posix_fallocate(file, 0, length) == 0 : has_room(file, bytes) && ftruncate(file, length) == 0))
+    if (named_ &&
+        (pages_ == Pages::reserved ? posix_fallocate(file, 0, length) == 0 : has_room(file, bytes) && ftruncate(file, length) == 0))
       map(file, bytes, alignment);
     if (file >= 0) close(file);
     if (!is_mapped()) forget_name();
@@ -85,7 +86,7 @@ class SharedMemory {
     void* const room = around ? mmap(nullptr, bytes + around, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0) : nullptr;
     if (room == MAP_FAILED) return;
     const uintptr_t begin = reinterpret_cast<uintptr_t>(room), at = around ? (begin + alignment - 1) / alignment * alignment : 0;
-    const int flags = MAP_SHARED | (around ? MAP_FIXED : 0) | (pages_ == Pages::now ? MAP_POPULATE : 0);
+    const int flags = MAP_SHARED | (around ? MAP_FIXED : 0);
     void* const start = mmap(reinterpret_cast<void*>(at), bytes, PROT_READ | PROT_WRITE, flags, file, 0);
     if (at > begin) munmap(room, at - begin);
     if (around) munmap(reinterpret_cast<void*>(at + bytes), begin + around - at);

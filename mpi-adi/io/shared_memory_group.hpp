@@ -59,7 +59,7 @@ class SharedMemoryGroup {
   const std::vector<int> members_;  // ranks of the job
   const size_t rank_;
   const int looks_;  // before it sleeps
-  client::SharedMemory memory_{"file", client::SharedMemory::Pages::now};
+  client::SharedMemory memory_{"file", client::SharedMemory::Pages::reserved};
   std::mutex mutex_;
   bool broken_ = false;
   uint64_t gathers_ = 0, rings_ = 0;

@@ -35,7 +35,7 @@ int in_child(Act&& act) {
 }
 
 class Shared : public testing::TestWithParam<Pages> {};
-INSTANTIATE_TEST_SUITE_P(All, Shared, testing::Values(Pages::now, Pages::when_touched));
+INSTANTIATE_TEST_SUITE_P(All, Shared, testing::Values(Pages::reserved, Pages::when_touched));
 
 TEST_P(Shared, IsZeroedAlignedAndOne) {
   for (const size_t bytes : {size_t{1}, size_t{4096}, size_t{100001}, size_t{3} << 20})

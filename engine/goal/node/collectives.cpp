@@ -29,11 +29,9 @@ std::atomic<size_t> memory_in_use{0};
 
 constexpr uint32_t kSlotsTag = kTags, kBuffersTag = kTags + 1, kMiddleTag = kTags + 2, kLongTag = kTags + 3, kMadeTag = kTags + 4;
 
-// Slots for started collectives that are not short: 1 MiB a rank, less where many share a node; and more where few do, so that what
-// lay in a slot has left the caches of both cores when it is written again (engine/transport/README.md). What is not long has slots of
-// its own, few and small enough to stay in the caches.
+// Slots for started collectives that are not short: 1 MiB a rank, less where many share a node. What is not long has slots of its own,
+// small enough to stay in the caches.
 constexpr size_t kStartedSlots = 4, kMostLong = 256 * 1024, kMiddle = 16 * 1024, kLeastLong = 2048;
-size_t long_slots(size_t size) { return size == 2 ? 16 : size <= 4 ? 8 : kStartedSlots; }
 size_t long_buffer(size_t size) { return std::clamp((size_t{4} << 20) / kStartedSlots / size / 64 * 64, kLeastLong, kMostLong) + 48; }
 // Slots of a call that is made: the ranks may be one run apart, and more while that costs little.
 size_t made_slots(size_t room) { return room <= kMiddle ? kStartedSlots : 2; }
@@ -106,9 +104,9 @@ Collectives::Collectives(const GOAL_Group& group, unsigned context, GOAL_Domain 
       context_(context),
       abort_(abort),
       waiting_(domain, abort),
-      short_(rank_, size_, kShortBuffer, kShortSlots, kShortSlots, kSlotsTag),
-      middle_(rank_, size_, middle_buffer(size_), kStartedSlots, kStartedSlots, kMiddleTag),
-      long_(rank_, size_, long_buffer(size_), long_slots(size_), kStartedSlots, kLongTag),
+      short_(rank_, size_, kShortBuffer, kShortSlots, kSlotsTag),
+      middle_(rank_, size_, middle_buffer(size_), kStartedSlots, kMiddleTag),
+      long_(rank_, size_, long_buffer(size_), kStartedSlots, kLongTag),
       buffers_(rank_, size_, waiting_),
       for_buffers_{kBuffersTag} {
   if (size_ < 2 || size_ > kMostRanks || !on_one_node(group)) stand(Standing::none);
@@ -156,18 +154,12 @@ int Collectives::prepare(Agreement& agreement, bool& may) {
 // All ranks come to the same: whether there is memory, and how much.
 template <class Kind>
 int Collectives::make_memory(Kind& kind, Agreement& agreement, const GOAL_Group& group) {
-  // Memory that serves speed alone must not take more than a half.
-  for (size_t most = kMostMemory / 2;; most = kMostMemory) {
-    const size_t bytes = size_ * kind.bytes_each();
-    const bool may = memory_in_use.fetch_add(bytes, std::memory_order_relaxed) + bytes <= most;
-    const int code = kind.make(agreement, group, may);
-    if (code == GOAL_SUCCESS && kind.made()) {
-      memory_ += bytes;
-      return code;
-    }
-    memory_in_use.fetch_sub(bytes, std::memory_order_relaxed);
-    if (code != GOAL_SUCCESS || (!kind.shrink() && most == kMostMemory)) return code;
-  }
+  const size_t bytes = size_ * kind.bytes_each();
+  const bool may = memory_in_use.fetch_add(bytes, std::memory_order_relaxed) + bytes <= kMostMemory;
+  const int code = kind.make(agreement, group, may);
+  if (code == GOAL_SUCCESS && kind.made()) memory_ += bytes;
+  else memory_in_use.fetch_sub(bytes, std::memory_order_relaxed);
+  return code;
 }
 
 template <class Kind>

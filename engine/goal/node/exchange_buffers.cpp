@@ -22,18 +22,13 @@ constexpr size_t kStride = 16 * 1024;
 
 constexpr uint64_t kProbed = 0x706f7274756e7573;
 
-// A rank's ring where there are two, and the most that have more of it than they need.
-constexpr size_t kRing = size_t{2} << 20, kFew = 4;
-
 }  // namespace
 
 ExchangeBuffers::ExchangeBuffers(size_t rank, size_t size, Waiting& waiting)
     : rank_(rank),
       size_(size),
       room_(std::clamp(kAllBuffers / size / kLine * kLine, kSmallBuffer, kMostBuffer)),
-      ring_(size > kFew ? least_ring()
-            : size > 2  ? kRing / 2
-                        : kRing),
+      ring_(room_ > kSmallBuffer ? 3 * room_ : 0),
       waiting_(waiting) {}
 
 size_t ExchangeBuffers::bytes_each() const { return small_buffers() + 2 * kSmallBuffer + ring_; }

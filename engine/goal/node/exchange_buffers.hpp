@@ -6,8 +6,7 @@
 // exchange when all are done with the exchange before the last, so only what it published last may still be read.
 //
 // Data that fit a small buffer alternate between two of these, whose lines stay in the caches. What is longer lies one behind the
-// other in a ring of at least three buffers, and of more where few ranks share a node: lines that the other core still has in its
-// own caches take longer to write and to read than those which have left them (engine/transport/README.md).
+// other in a ring of three buffers.
 //
 //     head   | number of the exchange : 44 | bytes published : 20 |      one word, so that larger is later
 //
@@ -34,8 +33,6 @@ class ExchangeBuffers {
   int make(Agreement& agreement, const GOAL_Group& group, bool may);
   [[nodiscard]] bool made() const { return memory_.made(); }
   [[nodiscard]] size_t bytes_each() const;
-  // No more memory than is needed, for whom there is not more. False: it was so already. Before make().
-  bool shrink() { return std::exchange(ring_, least_ring()) != least_ring(); }
   // The most that a rank may publish in one exchange.
   [[nodiscard]] size_t room() const { return room_; }
 
@@ -100,7 +97,6 @@ class ExchangeBuffers {
   [[nodiscard]] uint64_t* places(size_t rank) const;
   // The place of the next contribution of so many bytes.
   size_t next_place(size_t bytes);
-  [[nodiscard]] size_t least_ring() const { return room_ > kSmallBuffer ? 3 * room_ : 0; }
   [[nodiscard]] size_t small_buffers() const { return sizeof(Head) + 2 * table_bytes(); }
   [[nodiscard]] size_t table_bytes() const { return ((size_ + 1) * sizeof(uint64_t) + kLine - 1) / kLine * kLine; }
   [[nodiscard]] uint64_t position(size_t bytes) const { return number_ << kBits | bytes; }

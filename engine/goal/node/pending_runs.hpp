@@ -61,8 +61,7 @@ class Ended {
 class Lane {
  public:
   // `tag`: of the agreement about its memory.
-  Lane(size_t rank, size_t size, size_t room, size_t slots, size_t least, uint32_t tag)
-      : slots(rank, size, room, slots, least), standing{tag} {}
+  Lane(size_t rank, size_t size, size_t room, size_t slots, uint32_t tag) : slots(rank, size, room, slots), standing{tag} {}
   [[nodiscard]] bool empty() const { return count_.load(std::memory_order_acquire) == 0; }  // pairs with resize()
 
   // A blocking call, whose number is claimed, until it is over.

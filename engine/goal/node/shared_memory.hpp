@@ -63,7 +63,7 @@ class SharedMemory {
   [[nodiscard]] std::byte* part(size_t rank) const { return memory_.start() + rank * each_; }
 
  private:
-  client::SharedMemory memory_{"goal", client::SharedMemory::Pages::now};
+  client::SharedMemory memory_{"goal", client::SharedMemory::Pages::reserved};
   size_t each_ = 0;
 };
 

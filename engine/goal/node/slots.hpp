@@ -24,15 +24,11 @@ namespace portunus::goal::node {
 
 class Slots {
  public:
-  // `room`: bytes of a contribution at most, such that a slot is a number of cache lines; `slots`: how many there are, and `least` how many
-  // are enough, powers of two.
-  Slots(size_t rank, size_t size, size_t room, size_t slots, size_t least)
-      : rank_(rank), size_(size), stride_(sizeof(Head) + room), slots_(slots), least_(least) {}
+  // `room`: bytes of a contribution at most, such that a slot is a number of cache lines; `slots`: how many there are, a power of two.
+  Slots(size_t rank, size_t size, size_t room, size_t slots) : rank_(rank), size_(size), stride_(sizeof(Head) + room), slots_(slots) {}
   int make(Agreement& agreement, const GOAL_Group& group, bool may) { return memory_.make(agreement, group, bytes_each(), may); }
   [[nodiscard]] bool made() const { return memory_.made(); }
   [[nodiscard]] size_t bytes_each() const { return sizeof(Place) + slots_ * stride_; }
-  // As many slots as are needed, not more: for whom there is no memory for more. False: it was so already. Before make().
-  bool shrink() { return std::exchange(slots_, least_) != least_; }
   [[nodiscard]] size_t room() const { return stride_ - sizeof(Head); }
 
   // The number of the next collective, from 1 on.
@@ -97,7 +93,7 @@ class Slots {
     return number <= taken_by_all_ + slots_;
   }
 
-  size_t rank_, size_, stride_, slots_, least_;
+  size_t rank_, size_, stride_, slots_;
   SharedMemory memory_;
   uint64_t number_ = 0;
   uint64_t taken_by_all_ = 0;  // at least
