@@ -379,7 +379,7 @@ int Collectives::make(const GOAL_Call& call, std::unique_ptr<MadeCall>& made) {
   if (code == GOAL_SUCCESS && may) {
     const size_t before = memory_;
     code = make_memory(one->lane.slots, *about_made_, group);
-    one->memory = memory_ - std::exchange(memory_, before);
+    one->memory = std::exchange(memory_, before) - before;
     if (one->lane.slots.made()) made = std::move(one);
   }
   return code != GOAL_SUCCESS ? failure() : made ? int{GOAL_SUCCESS} : kNotTaken;
