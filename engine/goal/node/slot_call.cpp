@@ -47,6 +47,8 @@ void SlotCall::begin(Slots& slots, uint64_t taken) const {
 }
 
 bool SlotCall::take(const Slots& slots) const {
+  for (size_t i = 0; meets_ && i < size_; ++i)
+    if (slots.has_begun_another(i, number_, what_)) return false;
   if (meets_) return true;
   for (size_t i = first_; i < end_; ++i)
     if (slots.what(i, number_) != what_) return false;

@@ -27,6 +27,8 @@ class Slots {
   // `room`: bytes of a contribution at most, such that a slot is a number of cache lines; `slots`: how many there are, a power of two.
   Slots(size_t rank, size_t size, size_t room, size_t slots) : rank_(rank), size_(size), stride_(sizeof(Head) + room), slots_(slots) {}
   int make(Agreement& agreement, const GOAL_Group& group, bool may) { return memory_.make(agreement, group, bytes_each(), may); }
+  // Instead: size * bytes_each() zeroed bytes of memory that all ranks map.
+  void lie_at(std::byte* start) { memory_.lie_at(start, bytes_each()); }
   [[nodiscard]] bool made() const { return memory_.made(); }
   [[nodiscard]] size_t bytes_each() const { return sizeof(Place) + slots_ * stride_; }
   [[nodiscard]] size_t room() const { return stride_ - sizeof(Head); }
@@ -40,7 +42,7 @@ class Slots {
     Place& mine = place(rank_);
     assert(number <= number_ && taken < number);
     assert(data == nullptr || (number <= taken + slots_ && bytes <= room()));
-    assert(mine.begun.load(std::memory_order_relaxed) < number && mine.taken.load(std::memory_order_relaxed) <= taken);
+    assert(mine.begun.load(std::memory_order_relaxed) < begun_word(number, 0) && mine.taken.load(std::memory_order_relaxed) <= taken);
     if (data != nullptr) {
       Head& head = slot(rank_, number);
       head.what = what;
@@ -51,14 +53,21 @@ class Slots {
       head.number.store(number, std::memory_order_release);
     }
     mine.taken.store(taken, std::memory_order_release);
-    mine.begun.store(number, std::memory_order_release);
+    mine.begun.store(begun_word(number, what), std::memory_order_release);
   }
   void note_taken(uint64_t number) {
-    assert(number >= place(rank_).taken.load(std::memory_order_relaxed) && number <= place(rank_).begun.load(std::memory_order_relaxed));
+    assert(number >= place(rank_).taken.load(std::memory_order_relaxed) && has_begun(rank_, number));
     place(rank_).taken.store(number, std::memory_order_release);
   }
 
-  [[nodiscard]] bool has_begun(size_t rank, uint64_t number) const { return place(rank).begun.load(std::memory_order_acquire) >= number; }
+  [[nodiscard]] bool has_begun(size_t rank, uint64_t number) const {
+    return place(rank).begun.load(std::memory_order_acquire) >= begun_word(number, 0);
+  }
+  // After has_begun: whether that rank is known to have begun another collective under this number.
+  [[nodiscard]] bool has_begun_another(size_t rank, uint64_t number, uint64_t what) const {
+    const uint64_t word = place(rank).begun.load(std::memory_order_relaxed);
+    return word >> 16 == number && word != begun_word(number, what);
+  }
   [[nodiscard]] bool has_posted(size_t rank, uint64_t number) const {
     return slot(rank, number).number.load(std::memory_order_acquire) == number;
   }
@@ -75,7 +84,8 @@ class Slots {
     uint64_t what;
   };
   struct alignas(64) Place {
-    std::atomic<uint64_t> begun, taken;
+    std::atomic<uint64_t> begun;  // | number : 48 | digest of `what` : 16 |
+    std::atomic<uint64_t> taken;
   };
   static_assert(std::atomic<uint64_t>::is_always_lock_free && sizeof(Head) == 16 && sizeof(Place) == 64);
 
@@ -84,6 +94,9 @@ class Slots {
     return *reinterpret_cast<Head*>(memory_.part(rank) + sizeof(Place) + (number & (slots_ - 1)) * stride_);
   }
 
+  static uint64_t begun_word(uint64_t number, uint64_t what) {
+    return number << 16 | ((what ^ what >> 16 ^ what >> 32 ^ what >> 48) & 0xffff);
+  }
   bool others_have_taken(uint64_t number) {
     assert(number <= number_);
     if (number <= taken_by_all_ + slots_) return true;
