@@ -76,6 +76,11 @@ void GOAL_Team_close(GOAL_Team* team) {
   *team = nullptr;
 }
 
+int GOAL_Team_share(GOAL_Team team) {
+  if (!team) return fail(GOAL_ERR_ARG, "the team is NULL");
+  return explained([&] { return team->team.share(); });
+}
+
 int GOAL_Call_run(GOAL_Team team, const GOAL_Call* call) {
   if (const int code = check(team, call); code != GOAL_SUCCESS) return code;
   return explained([&] { return team->team.run(*call); });

@@ -316,6 +316,33 @@ void later_calls_compile_nothing(size_t count, size_t sizes) {
     }
 }
 
+// A team that shares memory from the start compiles nothing for what goes through it, be it started or not, not even at first; what calls
+// that were prepared had is there again when they are freed.
+void sharing_precedes_the_first_call(const GOAL_Group& world) {
+  expect(GOAL_Team_share(nullptr) == GOAL_ERR_ARG, "sharing of nobody");
+  const GOAL_Team others = team;
+  const char* const by_node = std::getenv("PTL_NODE");
+  for (const bool starts : {false, true}) {
+    expect(GOAL_Team_open(&world, starts ? 9 : 11, 0, nullptr, nullptr, nullptr, &team) == GOAL_SUCCESS, "opening");
+    for (int again = 0; again < 2; ++again) expect(GOAL_Team_share(team) == GOAL_SUCCESS, "sharing");
+    const uint64_t before = GOAL_Compilations();
+    for (const GOAL_Call_kind kind : {GOAL_CALL_BARRIER, GOAL_CALL_BCAST, GOAL_CALL_GATHER, GOAL_CALL_SCATTER, GOAL_CALL_ALLGATHER,
+                                      GOAL_CALL_ALLTOALL, GOAL_CALL_REDUCE, GOAL_CALL_ALLREDUCE, GOAL_CALL_SCAN, GOAL_CALL_EXSCAN})
+      for (const size_t count : {1, 100, 1000}) {
+        Case one(kind, count, 0, ++calls, false);
+        if (starts) {
+          one.start();
+          one.finish("a first start");
+        } else {
+          one.run("a first call");
+        }
+      }
+    if (size > 1 && !(by_node && *by_node == '0')) expect(GOAL_Compilations() == before, "compiling nothing at first");
+    GOAL_Team_close(&team);
+  }
+  team = others;
+}
+
 // The ranks give and take unlike data by a rank's fault: all that get something learn of it, and nothing waits for ever.
 void lengths_differ() {
   Case wrong(GOAL_CALL_ALLTOALLV, 10, 0, ++calls, false);
@@ -606,6 +633,7 @@ int main() {
   lengths_differ();
   a_schedule_of_the_programs(world);
   through_memory_of_the_node(world);
+  sharing_precedes_the_first_call(world);
   if (size > 1) one_is_given_up(world);
   GOAL_Team_close(&team);
   expect(team == nullptr, "closing a team");

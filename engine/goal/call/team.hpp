@@ -39,6 +39,8 @@ class CallTeam {
   int start(const GOAL_Call& call, goal_started& started);
   int make(const GOAL_Call& call, goal_started& started);
   int prepare(const GOAL_Call& call, goal_started& started);
+  // As GOAL_Team_share.
+  int share() { return memory_ ? memory_->make_all() : int{GOAL_SUCCESS}; }
   // The same on the caller's schedule.
   int make_of(GOAL_Schedule schedule, goal_started& started) const;
 

@@ -187,6 +187,33 @@ bool Collectives::has(Kind& kind, Standing& standing) {
   return standing.state == Standing::here;
 }
 
+int Collectives::make_all() {
+  if (short_.standing.state != Standing::early || short_.standing.calls > 0) return GOAL_SUCCESS;
+  struct {
+    SharedMemory& memory;
+    size_t each;
+    [[nodiscard]] size_t bytes_each() const { return each; }
+    int make(Agreement& agreement, const GOAL_Group& group, bool may) { return memory.make(agreement, group, each, may); }
+    [[nodiscard]] bool made() const { return memory.made(); }
+  } whole{of_all_kinds_, buffers_.bytes_each()};
+  for (const Lane* lane : {&short_, &middle_, &long_}) whole.each += lane->slots.bytes_each();
+  GOAL_Group group = group_;
+  group.tag = kSlotsTag;
+  Agreement agreement(group, context_, abort_);
+  bool may = true;
+  int code = prepare(agreement, may);
+  if (code == GOAL_SUCCESS && may) code = make_memory(whole, agreement, group);
+  if (code == GOAL_SUCCESS && whole.made()) {
+    std::byte* next = of_all_kinds_.part(0);
+    for (Lane* lane : {&short_, &middle_, &long_}) lane->slots.lie_at(std::exchange(next, next + size_ * lane->slots.bytes_each()));
+    code = buffers_.make_at(next, agreement);
+    stand(Standing::here);
+  }
+  if (code == GOAL_SUCCESS || code == GOAL_ERR_NO_SPACE) return code;
+  stand(Standing::failed);
+  return code_ = code;
+}
+
 // Memory is made by calls that may wait.
 bool Collectives::make_wanted() {
   wants_ = false;

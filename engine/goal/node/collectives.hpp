@@ -44,6 +44,8 @@ class Collectives {
   // Starts it. GOAL_ERR_STATE: it is under way.
   int restart(MadeCall& made, void (*ended)(void*), void* arg);
   void forget(MadeCall& made);
+  // Makes memory of all kinds at once, before any call; waits for the other ranks. GOAL_SUCCESS also where there is none.
+  int make_all();
   // The call that was not taken last has failed otherwise, for want of memory, and will be made again: it counts for nothing.
   void take_back();
   // Under the lock of PendingRuns.
@@ -130,6 +132,7 @@ class Collectives {
   std::vector<MadeCall*> made_, pending_made_;  // all; those that are under way. Under the lock of PendingRuns
   std::optional<Agreement> about_made_;
   ExchangeBuffers buffers_;
+  SharedMemory of_all_kinds_;
   Standing for_buffers_;
   Ways to_all_, to_each_;
   unsigned calls_ = 0;

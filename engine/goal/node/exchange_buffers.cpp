@@ -52,6 +52,11 @@ int ExchangeBuffers::make(Agreement& agreement, const GOAL_Group& group, bool ma
   return code == GOAL_SUCCESS && made() ? probe(agreement) : code;
 }
 
+int ExchangeBuffers::make_at(std::byte* start, Agreement& agreement) {
+  memory_.lie_at(start, bytes_each());
+  return probe(agreement);
+}
+
 // Whether every rank can read the memory of every other one: each tells where it has a word, and all look.
 int ExchangeBuffers::probe(Agreement& agreement) {
   std::vector<int> processes;

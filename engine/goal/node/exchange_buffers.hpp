@@ -31,6 +31,8 @@ class ExchangeBuffers {
  public:
   ExchangeBuffers(size_t rank, size_t size, Waiting& waiting);
   int make(Agreement& agreement, const GOAL_Group& group, bool may);
+  // Instead: in size * bytes_each() zeroed bytes of memory that all ranks map.
+  int make_at(std::byte* start, Agreement& agreement);
   [[nodiscard]] bool made() const { return memory_.made(); }
   [[nodiscard]] size_t bytes_each() const;
   // The most that a rank may publish in one exchange.

@@ -38,7 +38,6 @@ int Agreement::tell(const Record& mine) {
 }
 
 int SharedMemory::make(Agreement& agreement, const GOAL_Group& group, size_t each, bool may) {
-  each_ = each;
   const size_t bytes = each * static_cast<size_t>(group.size);
   const bool makes = group.rank == 0;
   Record mine{.well = makes && may ? memory_.make(bytes) : may, .process = getpid()};
@@ -46,10 +45,11 @@ int SharedMemory::make(Agreement& agreement, const GOAL_Group& group, size_t eac
   int code = agreement.tell(mine);
   const bool there = code == GOAL_SUCCESS && agreement.all_well();
   if (there && !makes) memory_.join(agreement.all[0].memory, bytes);
-  mine.well = made();
+  mine.well = memory_.is_mapped();
   if (there) code = agreement.tell(mine);
   memory_.forget_name();
   if (code != GOAL_SUCCESS || !there || !agreement.all_well()) memory_.drop();
+  lie_at(memory_.start(), each);
   return code;
 }
 

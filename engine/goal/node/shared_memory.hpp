@@ -59,11 +59,17 @@ class SharedMemory {
   // `each` zeroed bytes (a multiple of 64) of each rank, if all of them `may`. Collective. GOAL_SUCCESS: made() says whether
   // there is memory; else as Agreement::tell.
   int make(Agreement& agreement, const GOAL_Group& group, size_t each, bool may);
-  [[nodiscard]] bool made() const { return memory_.is_mapped(); }
-  [[nodiscard]] std::byte* part(size_t rank) const { return memory_.start() + rank * each_; }
+  // Instead: such memory lies at `start` in memory that another object has made, on all ranks.
+  void lie_at(std::byte* start, size_t each) {
+    start_ = start;
+    each_ = each;
+  }
+  [[nodiscard]] bool made() const { return start_ != nullptr; }
+  [[nodiscard]] std::byte* part(size_t rank) const { return start_ + rank * each_; }
 
  private:
   client::SharedMemory memory_{"goal", client::SharedMemory::Pages::reserved};
+  std::byte* start_ = nullptr;
   size_t each_ = 0;
 };
 
