@@ -41,6 +41,12 @@ State::~State() {
   GOAL_Domain_close(&domain_);
 }
 
+bool share_memory(Communicator& comm) {
+  if (comm.size < 2) return true;
+  const GOAL_Team team = state_of(comm).team();
+  return team != nullptr && GOAL_Team_share(team) != GOAL_ERR_NO_SPACE;
+}
+
 bool differ(Communicator& comm) { return comm.collectives && comm.collectives->log.differs(); }
 
 bool all_fit(const Communicator& comm) { return !comm.collectives || comm.collectives->log.all_fit(); }
