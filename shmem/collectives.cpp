@@ -121,6 +121,11 @@ void Collectives::run(const GOAL_Call& call) {
   must_succeed(GOAL_Call_run(goal_, &call), "GOAL_Call_run", team_.members);
 }
 
+void Collectives::share_memory() {
+  must_succeed(open(goal_, client::kFirstTeamContext), "GOAL_Team_open", team_.members);
+  must_succeed(GOAL_Team_share(goal_), "GOAL_Team_share", team_.members);
+}
+
 void Collectives::barrier() { run(call_of(GOAL_CALL_BARRIER, 0, nullptr, nullptr)); }
 
 void Collectives::broadcast(void* dest, const void* source, size_t bytes, int root, bool at_root) {

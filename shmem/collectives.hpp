@@ -55,6 +55,8 @@ class Collectives {
   Collectives(const Collectives&) = delete;
   Collectives& operator=(const Collectives&) = delete;
 
+  // Makes what its PEs share for all calls, which else the fourth of a kind makes. Collective, before any other call.
+  void share_memory();
   void barrier();
   // dest = the root's source, on all, `at_root` says whether on the root as well.
   void broadcast(void* dest, const void* source, size_t bytes, int root, bool at_root);
