@@ -2,8 +2,8 @@
  *
  * A team decides for every call how it is done, alike on all ranks:
  *   through memory    ranks that share a node write what they contribute where the others can read it, and take what they need: no
- *                     schedule and no message. Blocking calls of any length; started ones of short data. The memory is made after the
- *                     first few calls, that for long data after the first few long ones
+ *                     schedule and no message. Blocking calls of any length; started ones of up to 256 KiB, or in which each two ranks have
+ *                     lengths of their own. The memory is made by GOAL_Team_share, or by some of the first blocking calls
  *   kept              a compiled schedule of the call's shape (kind, sizes, root, type, operation) that stays, and is run again by each
  *                     call that is alike: one increment of a counter, and where data are short their copy. Where sizes differ from rank
  *                     to rank, each rank by itself goes on with its schedule, or takes another, as its own sizes stay or change

@@ -1,7 +1,7 @@
 // Which way a collective of ranks on one node takes, by the call alone: every rank must come to the same answer.
 //
 //     way     waits   a rank's work                     for
-//     slots     1     all contributions, by everybody   up to 1008 bytes of each rank
+//     slots     1     all contributions, by everybody   up to 1008 bytes of each rank; started calls
 //     buffers     1     what it gets                      the rest that only moves data, piece by piece
 //     buffers     1     all contributions, by everybody   reductions where another wait costs more than the work that it saves
 //     buffers     2     1/n of the vector, then its copy  the other reductions
@@ -19,7 +19,12 @@
 
 namespace portunus::goal::node {
 
-// Whether contributions fit slots of `room` bytes. `bytes`: of a rank's part or vector.
+// Whether two ranks alone know how much the one gives the other.
+inline bool is_by_parts(GOAL_Call_kind kind) {
+  return kind == GOAL_CALL_GATHERV || kind == GOAL_CALL_SCATTERV || kind == GOAL_CALL_ALLTOALLV;
+}
+
+// Whether contributions fit slots of `room` bytes. `bytes`: of a rank's part or vector, of the longest part of an ALLGATHERV.
 inline bool fits_slots(GOAL_Call_kind kind, size_t bytes, size_t size, size_t room) {
   switch (kind) {
     case GOAL_CALL_BARRIER: return true;
@@ -28,8 +33,10 @@ inline bool fits_slots(GOAL_Call_kind kind, size_t bytes, size_t size, size_t ro
     case GOAL_CALL_ALLGATHER:
     case GOAL_CALL_REDUCE:
     case GOAL_CALL_ALLREDUCE:
+    case GOAL_CALL_REDUCE_SCATTER:
     case GOAL_CALL_SCAN:
-    case GOAL_CALL_EXSCAN: return bytes <= room;
+    case GOAL_CALL_EXSCAN:
+    case GOAL_CALL_ALLGATHERV: return bytes <= room;
     case GOAL_CALL_SCATTER:
     case GOAL_CALL_ALLTOALL: return bytes <= room / size;
     default: return false;
@@ -39,7 +46,7 @@ inline bool fits_slots(GOAL_Call_kind kind, size_t bytes, size_t size, size_t ro
 // Whether a started collective is copied and combined by ranks when they look, rather than by engines beside them.
 inline bool takes_when_looking(GOAL_Call_kind kind, size_t bytes, size_t size, bool has_engine) {
   if (has_engine) return bytes <= 4096;
-  return kind < GOAL_CALL_REDUCE || bytes * (size - 1) <= size_t{256} * 1024;
+  return kind < GOAL_CALL_REDUCE || kind == GOAL_CALL_ALLGATHERV || bytes * (size - 1) <= size_t{256} * 1024;
 }
 
 // Whether each rank combines a part of a vector of so many bytes, rather than whoever gets the result all of it.

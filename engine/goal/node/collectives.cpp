@@ -35,12 +35,21 @@ constexpr size_t kStartedSlots = 4, kMostLong = 256 * 1024, kMiddle = 16 * 1024,
 size_t long_buffer(size_t size) { return std::clamp((size_t{4} << 20) / kStartedSlots / size / 64 * 64, kLeastLong, kMostLong) + 48; }
 // Slots of a call that is made: the ranks may be one run apart, and more while that costs little.
 size_t made_slots(size_t room) { return room <= kMiddle ? kStartedSlots : 2; }
+// A contribution of parts to a call that is made; what does not fit is read where it lies.
+constexpr size_t kPartsRoom = 4096;
 size_t middle_buffer(size_t size) { return std::min(kMiddle + 48, long_buffer(size)); }
 
 bool is_reduction(GOAL_Call_kind kind) { return kind >= GOAL_CALL_REDUCE && kind <= GOAL_CALL_EXSCAN; }
 
-// A rank's part or vector, in bytes; of those whose parts differ, nothing that all would know.
-size_t bytes_of(const GOAL_Call& call) { return is_reduction(call.kind) ? call.count * local_size(type_of(call.type)) : call.bytes; }
+// A rank's part or vector, in bytes; the longest part of an ALLGATHERV; 0 where not all ranks know it.
+size_t bytes_of(const GOAL_Call& call, size_t size) {
+  if (is_by_parts(call.kind)) return 0;
+  if (call.kind == GOAL_CALL_ALLGATHERV) return *std::max_element(call.out_sizes, call.out_sizes + size);
+  if (!is_reduction(call.kind)) return call.bytes;
+  const size_t each = local_size(type_of(call.type));
+  if (call.kind != GOAL_CALL_REDUCE_SCATTER) return call.count * each;
+  return (call.counts ? std::accumulate(call.counts, call.counts + size, size_t{0}) : call.count * size) * each;
+}
 
 bool is_collective_of_one_root(GOAL_Call_kind kind) {
   return kind == GOAL_CALL_BCAST || kind == GOAL_CALL_GATHER || kind == GOAL_CALL_SCATTER || kind == GOAL_CALL_REDUCE ||
@@ -104,9 +113,9 @@ Collectives::Collectives(const GOAL_Group& group, unsigned context, GOAL_Domain 
       context_(context),
       abort_(abort),
       waiting_(domain, abort),
-      short_(rank_, size_, kShortBuffer, kShortSlots, kSlotsTag),
-      middle_(rank_, size_, middle_buffer(size_), kStartedSlots, kMiddleTag),
-      long_(rank_, size_, long_buffer(size_), kStartedSlots, kLongTag),
+      short_(rank_, size_, kShortBuffer, kShortSlots, kSlotsTag, buffers_),
+      middle_(rank_, size_, middle_buffer(size_), kStartedSlots, kMiddleTag, buffers_),
+      long_(rank_, size_, long_buffer(size_), kStartedSlots, kLongTag, buffers_),
       buffers_(rank_, size_, waiting_),
       for_buffers_{kBuffersTag} {
   if (size_ < 2 || size_ > kMostRanks || !on_one_node(group)) stand(Standing::none);
@@ -234,7 +243,7 @@ int Collectives::run(const GOAL_Call& call) {
   counted_ = nullptr;
   if (is_forced(call.kind)) [[unlikely]]
     return kNotTaken;
-  const size_t bytes = bytes_of(call);
+  const size_t bytes = bytes_of(call, size_);
   const bool is_short = fits_slots(call.kind, bytes, size_, kShortBuffer);
   const bool here = has(short_.slots, short_.standing) && (is_short || has(buffers_, for_buffers_));
   if (!here) [[unlikely]] {
@@ -272,7 +281,7 @@ Collectives::End Collectives::in_buffers(const GOAL_Call& call, uint64_t what, s
   }
 }
 
-bool Collectives::begin(const SlotCall& call) {
+bool Collectives::begin(SlotCall& call) {
   if (!short_.empty()) [[unlikely]]
     return begin_behind(call);
   const uint64_t taken = call.number() - 1;
@@ -281,7 +290,7 @@ bool Collectives::begin(const SlotCall& call) {
   return true;
 }
 
-bool Collectives::begin_behind(const SlotCall& call) {
+bool Collectives::begin_behind(SlotCall& call) {
   PendingRuns& all = PendingRuns::instance();
   {
     const std::lock_guard held(all.lock);
@@ -317,7 +326,7 @@ Collectives::End Collectives::in_slots(const GOAL_Call& wanted, size_t bytes) {
     // A rank that finds all of them there need not have slept; the last to come never has. Sleepers are rung once, not by each
     // that comes.
     if (call.is_everybodys()) waiting_.ring();
-    return call.take(short_.slots) ? End::well : End::mismatch;
+    return call.take(short_.slots, buffers_) == GOAL_SUCCESS ? End::well : End::mismatch;
   };
   const End end = through();
   if (behind) [[unlikely]]
@@ -326,6 +335,7 @@ Collectives::End Collectives::in_slots(const GOAL_Call& wanted, size_t bytes) {
 }
 
 Lane* Collectives::lane_for(GOAL_Call_kind kind, size_t bytes) {
+  if (is_by_parts(kind)) return takes_parts() ? &middle_ : nullptr;
   if (fits_slots(kind, bytes, size_, kShortBuffer)) return &short_;
   if (!takes_when_looking(kind, bytes, size_, has_engine_)) return nullptr;
   if (fits_slots(kind, bytes, size_, middle_.slots.room())) return &middle_;
@@ -336,7 +346,7 @@ int Collectives::start(const GOAL_Call& call, void (*ended)(void*), void* arg, R
   counted_ = nullptr;
   if (is_forced(call.kind)) [[unlikely]]
     return kNotTaken;
-  const size_t bytes = bytes_of(call);
+  const size_t bytes = bytes_of(call, size_);
   Lane* const lane = lane_for(call.kind, bytes);
   if (lane == nullptr) return kNotTaken;
   Standing& standing = lane->standing;
@@ -364,6 +374,7 @@ int Collectives::start(const GOAL_Call& call, void (*ended)(void*), void* arg, R
 
 // Bytes of a rank's contribution to a call of so many.
 size_t contribution(const GOAL_Call& call, size_t bytes, size_t size) {
+  if (is_by_parts(call.kind)) return kPartsRoom;
   return call.kind == GOAL_CALL_ALLTOALL || call.kind == GOAL_CALL_SCATTER ? bytes * size : bytes;
 }
 
@@ -385,13 +396,13 @@ int Collectives::make(const GOAL_Call& call, std::unique_ptr<MadeCall>& made) {
   if (short_.standing.state == Standing::failed) return code_;
   if (short_.standing.state == Standing::none || (prepared_ && !able_) || is_forced(call.kind)) return kNotTaken;
   constexpr size_t kHead = 16, kLine = 64;
-  const size_t bytes = bytes_of(call);
-  bool may = fits_slots(call.kind, bytes, size_, long_.slots.room());
+  const size_t bytes = bytes_of(call, size_);
+  bool may = is_by_parts(call.kind) ? takes_parts() : fits_slots(call.kind, bytes, size_, long_.slots.room());
   const size_t room = ((may ? contribution(call, bytes, size_) : 0) + kHead + kLine - 1) / kLine * kLine - kHead;
   GOAL_Group group = group_;
   group.tag = kMadeTag;
   // Memory is taken before the first exchange, on which others wait.
-  auto one = std::make_unique<MadeCall>(*this, call, bytes, room, made_slots(room), rank_, size_, group.tag);
+  auto one = std::make_unique<MadeCall>(*this, call, bytes, room, made_slots(room), rank_, size_, group.tag, buffers_);
   if (!about_made_) about_made_.emplace(group, context_, abort_);
   {
     const std::lock_guard held(PendingRuns::instance().lock);
@@ -402,7 +413,8 @@ int Collectives::make(const GOAL_Call& call, std::unique_ptr<MadeCall>& made) {
     about_made_.reset();
     return code;
   }
-  may = may && (fits_slots(call.kind, bytes, size_, kShortBuffer) || takes_when_looking(call.kind, bytes, size_, has_engine_));
+  may = may && (is_by_parts(call.kind) || fits_slots(call.kind, bytes, size_, kShortBuffer) ||
+                takes_when_looking(call.kind, bytes, size_, has_engine_));
   if (code == GOAL_SUCCESS && may) {
     const size_t before = memory_;
     code = make_memory(one->lane.slots, *about_made_, group);

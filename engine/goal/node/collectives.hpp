@@ -81,12 +81,14 @@ class Collectives {
 
   End in_slots(const GOAL_Call& call, size_t bytes);
   // Begins it, waiting for room.
-  bool begin(const SlotCall& call);
+  bool begin(SlotCall& call);
   // Claims a number and begins behind what is under way; and ends so.
-  bool begin_behind(const SlotCall& call);
+  bool begin_behind(SlotCall& call);
   void end_behind();
   [[nodiscard]] bool any_pending() const { return !short_.empty() || !middle_.empty() || !long_.empty() || !pending_made_.empty(); }
   Lane* lane_for(GOAL_Call_kind kind, size_t bytes);
+  // Whether started calls may give parts that others read in place.
+  [[nodiscard]] bool takes_parts() const { return !has_engine_ && for_buffers_.state == Standing::here && buffers_.may_read_in_place(); }
   // Is it among those that have something under way?
   void settle(PendingRuns& all);
   void fail_all(int code, Ended& ended);

@@ -73,6 +73,8 @@ class ExchangeBuffers {
   Read read_in_place(size_t rank, size_t from, size_t bytes, std::byte* to) const {
     return read_memory(rank, ~told(rank).at + from, bytes, to);
   }
+  // Bytes of another rank's memory, at its address, if all may_read_in_place().
+  Read read_memory(size_t rank, uint64_t address, size_t bytes, std::byte* to) const;
   [[nodiscard]] uint64_t place(size_t of, size_t to) const { return places(of)[to]; }
   void end();
 
@@ -107,7 +109,6 @@ class ExchangeBuffers {
   bool await_ready(Ready&& ready);
   // Waits until all others are done with an exchange.
   bool await_done_with(uint64_t number);
-  Read read_memory(size_t rank, uint64_t address, size_t bytes, std::byte* to) const;
   int probe(Agreement& agreement);
 
   size_t rank_, size_, room_;

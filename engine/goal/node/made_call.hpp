@@ -16,8 +16,9 @@ class Collectives;
 
 struct MadeCall {
   // `room`: bytes of a contribution at most; `slots`: of each rank, a power of two; `tag`: of the agreement about the memory.
-  MadeCall(Collectives& group, const GOAL_Call& what, size_t part, size_t room, size_t slots, size_t rank, size_t size, uint32_t tag)
-      : owner(&group), call(what), bytes(part), lane(rank, size, room, slots, tag) {}
+  MadeCall(Collectives& group, const GOAL_Call& what, size_t part, size_t room, size_t slots, size_t rank, size_t size, uint32_t tag,
+           const ExchangeBuffers& memory)
+      : owner(&group), call(what), bytes(part), lane(rank, size, room, slots, tag, memory) {}
   ~MadeCall();  // nothing of it is under way
   MadeCall(const MadeCall&) = delete;
   MadeCall& operator=(const MadeCall&) = delete;

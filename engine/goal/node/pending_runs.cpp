@@ -21,7 +21,8 @@ void Ended::tell() {
 uint64_t Lane::taken_before(uint64_t number) const {
   uint64_t first = number;
   assert(runs_.empty() || runs_.front()->call.number() <= runs_.back()->call.number());
-  if (!runs_.empty()) first = std::min(first, runs_.front()->call.number());
+  const auto oldest = std::ranges::find_if(runs_, [](const Run* run) { return !run->has_taken; });
+  if (oldest != runs_.end()) first = std::min(first, (*oldest)->call.number());
   if (blocking_ != 0) first = std::min(first, blocking_);
   return first - 1;
 }
@@ -33,7 +34,11 @@ void Lane::begin(Run& run) {
   run.has_begun = true;
 }
 
-void Lane::end(Run& run, Ended& ended) { ended.add(run, run.call.take(slots) ? int{GOAL_SUCCESS} : int{GOAL_MISMATCH}); }
+void Lane::take(Run& run) {
+  assert(run.has_begun && !run.has_taken);
+  run.code = run.call.take(slots, memory_);
+  run.has_taken = true;
+}
 
 bool Lane::start(Run& run, Ended& ended) {
   bool is_there = false, news = false;
@@ -45,13 +50,16 @@ bool Lane::start(Run& run, Ended& ended) {
     news = is_there || !run.call.is_everybodys();
   }
   if (is_there && runs_.empty()) {
-    end(run, ended);
+    take(run);
     slots.note_taken(taken_before(last_ + 1));
-    return true;
+    if (run.call.is_released(slots)) {
+      ended.add(run);
+      return true;
+    }
   }
   runs_.push_back(&run);
   resize();
-  if (is_there) look(ended);
+  if (is_there && !run.has_taken) look(ended);
   return news;
 }
 
@@ -68,12 +76,12 @@ bool Lane::look(Ended& ended) {
       while (i < runs_.size()) runs_[kept++] = runs_[i++];
       break;
     }
-    if (!run.call.is_there(slots)) {
-      runs_[kept++] = &run;
-      continue;
+    if (!run.has_taken && run.call.is_there(slots)) {
+      take(run);
+      news = true;
     }
-    end(run, ended);
-    news = true;
+    if (run.has_taken && run.call.is_released(slots)) ended.add(run);
+    else runs_[kept++] = &run;
   }
   assert(kept <= runs_.size());
   runs_.resize(kept);

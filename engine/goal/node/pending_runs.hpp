@@ -6,7 +6,8 @@
 // only noted, and begun by the first look that finds room.
 //
 // Thread: any; one lock for the process, which nobody waits under. It is not taken where nothing is under way.
-// Invariants: runs of one lane begin in the order of their numbers; the lane's `taken` is behind all that are under way.
+// Invariants: runs of one lane begin in the order of their numbers; the lane's `taken` is behind all that have not taken
+// what they need.
 #pragma once
 
 #include <atomic>
@@ -36,7 +37,7 @@ struct Run {
   void* arg;
   Collectives* owner = nullptr;  // while under way
   Run* next = nullptr;           // of those that have ended in one look
-  bool has_begun = false;
+  bool has_begun = false, has_taken = false;
   int code = GOAL_SUCCESS;
 };
 
@@ -44,6 +45,7 @@ struct Run {
 class Ended {
  public:
   [[nodiscard]] bool any() const { return first_ != nullptr; }
+  void add(Run& run) { add(run, run.code); }
   void add(Run& run, int code) {
     run.code = code;
     run.owner = nullptr;
@@ -60,8 +62,9 @@ class Ended {
 // Slots, and what is under way in them. All but empty() under the lock.
 class Lane {
  public:
-  // `tag`: of the agreement about its memory.
-  Lane(size_t rank, size_t size, size_t room, size_t slots, uint32_t tag) : slots(rank, size, room, slots), standing{tag} {}
+  // `tag`: of the agreement about its memory; `memory`: that of the group's ranks.
+  Lane(size_t rank, size_t size, size_t room, size_t slots, uint32_t tag, const ExchangeBuffers& memory)
+      : slots(rank, size, room, slots), standing{tag}, memory_(memory) {}
   [[nodiscard]] bool empty() const { return count_.load(std::memory_order_acquire) == 0; }  // pairs with resize()
 
   // A blocking call, whose number is claimed, until it is over.
@@ -87,8 +90,9 @@ class Lane {
   void resize() { count_.store(runs_.size(), std::memory_order_release); }
   void begin(Run& run);
   // All that it needs is there.
-  void end(Run& run, Ended& ended);
+  void take(Run& run);
 
+  const ExchangeBuffers& memory_;
   std::deque<Run*> runs_;
   std::atomic<size_t> count_{0};
   uint64_t blocking_ = 0, last_ = 0;  // the last number that was begun here

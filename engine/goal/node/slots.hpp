@@ -18,7 +18,6 @@
 #include <utility>
 
 #include "engine/goal/node/shared_memory.hpp"
-#include "engine/host/copy_run.hpp"
 
 namespace portunus::goal::node {
 
@@ -37,19 +36,20 @@ class Slots {
   uint64_t claim() { return ++number_; }
   // Whether a contribution to this one may be written. This rank has taken all up to `taken`.
   bool has_room(uint64_t number, uint64_t taken) { return number <= taken + slots_ && others_have_taken(number); }
-  // Begins it, with `bytes` of data or (nullptr) nothing, but for `left_out` bytes from `gap` on; `what` is everybody's.
-  void begin(uint64_t number, const void* data, size_t bytes, uint64_t what, uint64_t taken, size_t gap = 0, size_t left_out = 0) {
+  // The place of this rank's contribution, of room() bytes, to be written before it begins that number.
+  [[nodiscard]] std::byte* own(uint64_t number) {
+    assert(others_have_taken(number));
+    return reinterpret_cast<std::byte*>(&slot(rank_, number) + 1);
+  }
+  // Begins it, with a contribution if it `gives` one; `what` is everybody's.
+  void begin(uint64_t number, bool gives, uint64_t what, uint64_t taken) {
     Place& mine = place(rank_);
     assert(number <= number_ && taken < number);
-    assert(data == nullptr || (number <= taken + slots_ && bytes <= room()));
+    assert(!gives || number <= taken + slots_);
     assert(mine.begun.load(std::memory_order_relaxed) < begun_word(number, 0) && mine.taken.load(std::memory_order_relaxed) <= taken);
-    if (data != nullptr) {
+    if (gives) {
       Head& head = slot(rank_, number);
       head.what = what;
-      auto* to = reinterpret_cast<std::byte*>(&head + 1);
-      const auto* from = static_cast<const std::byte*>(data);
-      if (gap > 0) copy_run(to, from, gap);
-      if (gap + left_out < bytes) copy_run(to + gap + left_out, from + gap + left_out, bytes - gap - left_out);
       head.number.store(number, std::memory_order_release);
     }
     mine.taken.store(taken, std::memory_order_release);
@@ -71,6 +71,7 @@ class Slots {
   [[nodiscard]] bool has_posted(size_t rank, uint64_t number) const {
     return slot(rank, number).number.load(std::memory_order_acquire) == number;
   }
+  [[nodiscard]] bool has_taken(size_t rank, uint64_t number) const { return place(rank).taken.load(std::memory_order_acquire) >= number; }
   // After has_posted: of that rank.
   [[nodiscard]] const std::byte* data(size_t rank, uint64_t number) const {
     assert(rank < size_ && has_posted(rank, number));
