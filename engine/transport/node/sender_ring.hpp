@@ -37,10 +37,11 @@ class SenderRingWriter : public SenderRing {
   // The place of a record of so many lines, or nullptr when there is no room now. Its first word must not be touched.
   std::byte* reserve(uint64_t count) {
     assert(count > 0 && count < capacity);
-    const uint64_t skip = count > to_end(tail_) ? to_end(tail_) : 0;
-    const uint64_t end = tail_ + skip + count;
-    if (end >= limit_ && !extend_limit(end)) [[unlikely]]
-      return nullptr;
+    uint64_t skip = count > to_end(tail_) ? to_end(tail_) : 0;
+    if (tail_ + skip + count >= limit_) [[unlikely]] {
+      if (returns_early(count)) skip = to_end(tail_);
+      if (!extend_limit(tail_ + skip, count)) return nullptr;
+    }
     return at(tail_ + skip);
   }
   // Shows the reader the record that lies at `record`, which `reserve` returned for as many lines.
@@ -64,33 +65,39 @@ class SenderRingWriter : public SenderRing {
     for (int few = 0; few < kFew; ++few) {
       if (zeroed_ > tail_ + count) return false;
       assert(zeroed_ > tail_);
-      if (zeroed_ >= limit_ && !extend_limit(zeroed_)) return false;
+      if (zeroed_ >= limit_ && (opened_ < capacity || !extend_limit(zeroed_, 0))) return false;
       first_word(at(zeroed_++)).store(0, std::memory_order_relaxed);
     }
     return true;
   }
 
  private:
-  static constexpr uint64_t kAhead = 8, kPiece = 64 * 1024 / kLine;
+  static constexpr uint64_t kAhead = 8, kPiece = 64 * 1024 / kLine, kShort = 16;
   static constexpr int kFew = 16;
 
-  // Whether the line at `position` may be written by now. In the first lap the ring's pages come a piece at a time: one call takes a tenth
-  // of the page faults, of the writer and of the reader alike, and a writer of few records pays for few.
-  bool extend_limit(uint64_t position) {
-    for (; opened_ <= position && opened_ < capacity; opened_ += kPiece) {
+  // In place of going where the ring has no pages yet, short records begin at line 0 again if the reader has done with half of the others.
+  [[nodiscard]] bool returns_early(uint64_t count) const {
+    const uint64_t lap = tail_ & ~(capacity - 1);
+    return opened_ < capacity && count <= kShort && tail_ > lap && head->load(std::memory_order_acquire) >= lap + opened_ / 2;
+  }
+  // Whether `count` lines from `position` on, and the one behind them, may be written by now. Pages come a piece at a time: one call takes
+  // a tenth of the page faults, of the writer and of the reader alike, and a writer of few records pays for few.
+  bool extend_limit(uint64_t position, uint64_t count) {
+    const uint64_t lap = position & ~(capacity - 1), last = position + count;
+    for (; opened_ <= last - lap && opened_ < capacity; opened_ += kPiece) {
 #ifdef MADV_POPULATE_READ  // what is shared can be written, too, once it can be read; without this call pages come one by one
       madvise(lines + opened_ * kLine, std::min(kPiece, capacity - opened_) * kLine, MADV_POPULATE_READ);
 #endif
     }
     limit_ = head->load(std::memory_order_acquire) + capacity;  // pairs with the reader's release: it has done with these lines
-    if (opened_ < capacity && opened_ < limit_) limit_ = opened_;
-    return position < limit_;
+    if (opened_ < capacity) limit_ = std::min(limit_, lap + opened_);
+    return last < limit_;
   }
 
   uint64_t tail_ = 0;
   uint64_t zeroed_ = 1;  // the lines from tail_ up to here have a zero as first word
   uint64_t limit_ = 0;   // the lines before this one may be written
-  uint64_t opened_ = 0;  // of the first lap, the lines before this one have their pages
+  uint64_t opened_ = 0;  // the first so many lines of the ring have their pages
 };
 
 class SenderRingReader : public SenderRing {
