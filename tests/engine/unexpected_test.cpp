@@ -1,8 +1,13 @@
 // Messages that come before their entry: overflow list, *_OVERFLOW events, HOLD and completion by the engine (E1).
 #include <gtest/gtest.h>
 
+#include <cstring>
+#include <memory>
 #include <string>
+#include <utility>
+#include <vector>
 
+#include "engine/core/target/payload_buffers.hpp"
 #include "tests/support/rig.hpp"
 
 namespace portunus::test {
@@ -326,6 +331,57 @@ TEST_F(Unexpected, NoTruncateWithALocalOffsetIsAskedAgainForEachHeader) {
   put("x");
   target.append({.start = memory, .length = 8, .options = kPut | PTL_ME_MANAGE_LOCAL | PTL_ME_NO_TRUNCATE | PTLX_ME_COMPLETE_UNEXPECTED});
   EXPECT_EQ(std::string(memory), "12345x");  // the second would not fit behind the first
+}
+
+// ---- payloads that come again and again take no fresh memory, and what is kept has a bound ----
+
+TEST(PayloadBuffers, GivesABufferThatCameBackToTheNextOfItsSize) {
+  PayloadBuffers buffers;
+  for (const size_t bytes : {4097, 8192, 8193, 16384, 30000, 40000, 65536}) {
+    auto first = buffers.take(bytes);
+    std::memset(first.get(), 1, bytes);
+    const std::byte* const place = first.get();
+    buffers.give_back(std::move(first), bytes);
+    auto second = buffers.take(bytes);
+    EXPECT_EQ(second.get(), place) << bytes;
+    std::memset(second.get(), 2, bytes);
+    auto third = buffers.take(bytes);
+    EXPECT_NE(third.get(), place) << "taken twice: " << bytes;
+  }
+}
+
+TEST(PayloadBuffers, ServesAnyLengthThatFitsTheBuffersSize) {
+  PayloadBuffers buffers;
+  auto all = buffers.take(5000);
+  const std::byte* const place = all.get();
+  buffers.give_back(std::move(all), 5000);
+  auto longer = buffers.take(8192);
+  EXPECT_EQ(longer.get(), place);
+  std::memset(longer.get(), 3, 8192);
+}
+
+TEST(PayloadBuffers, KeepsOneMebibyteAtMost) {
+  PayloadBuffers buffers;
+  constexpr size_t kBytes = 65536, kMost = 16;
+  std::vector<std::unique_ptr<std::byte[]>> all;
+  std::vector<const std::byte*> places;
+  for (size_t i = 0; i < 3 * kMost; ++i) places.push_back(all.emplace_back(buffers.take(kBytes)).get());
+  for (auto& one : all) buffers.give_back(std::move(one), kBytes);
+  all.clear();
+  // The last that was kept comes first; the others were freed.
+  for (size_t i = kMost; i-- > 0;) EXPECT_EQ(all.emplace_back(buffers.take(kBytes)).get(), places[i]);
+}
+
+TEST(PayloadBuffers, LeavesShortAndVeryLongOnesToTheAllocator) {
+  PayloadBuffers buffers;
+  for (const size_t bytes : {size_t{1}, size_t{4096}, size_t{65537}, size_t{1} << 22}) {
+    auto one = buffers.take(bytes);
+    std::memset(one.get(), 4, bytes);
+    buffers.give_back(std::move(one), bytes);
+  }
+  auto all = buffers.take(65536);  // nothing of them counts against what is kept
+  buffers.give_back(std::move(all), 65536);
+  EXPECT_NE(buffers.take(65536), nullptr);
 }
 
 }  // namespace

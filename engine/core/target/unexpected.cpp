@@ -3,6 +3,7 @@
 
 #include <cassert>
 #include <cstring>
+#include <utility>
 
 namespace portunus {
 namespace {
@@ -45,6 +46,7 @@ KeptHeader* Unexpected::new_header() {
 
 void Unexpected::spare(KeptHeader& header) {
   assert(!header.linked() && spare_.size() < blocks_.size() * kBlock);
+  if (header.payload) payloads_.give_back(std::move(header.payload), wire::payload_of(header.header));
   header.renew();
   spare_.push_back(&header);
   if (blocks_.size() <= kBlocksKept || spare_.size() != blocks_.size() * kBlock) return;
@@ -63,7 +65,7 @@ void Unexpected::keep(Peer& peer, const wire::Header& header, const std::byte* p
   if (header.flags & wire::kBulk) {
     if (!(header.flags & wire::kNoRegion)) std::memcpy(&kept->region, payload, sizeof kept->region);
   } else if (const size_t size = wire::payload_of(header)) {
-    if (size > KeptHeader::kSmall) kept->payload.reset(new std::byte[size]);
+    if (size > KeptHeader::kSmall) kept->payload = payloads_.take(size);
     std::memcpy(kept->payload ? kept->payload.get() : kept->small, payload, size);
   }
   portal.unexpected.append(*kept);

@@ -19,6 +19,7 @@
 #include "engine/core/target/delivery.hpp"
 #include "engine/core/target/flow_control.hpp"
 #include "engine/core/target/kept_header.hpp"
+#include "engine/core/target/payload_buffers.hpp"
 
 namespace portunus {
 
@@ -71,6 +72,7 @@ class Unexpected {
   PortalTable& table_;
   std::vector<std::unique_ptr<KeptHeader[]>> blocks_;
   std::vector<KeptHeader*> spare_;
+  PayloadBuffers payloads_;
 };
 
 }  // namespace portunus
