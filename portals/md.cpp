@@ -14,7 +14,7 @@ int PtlMDBind(ptl_handle_ni_t ni_handle, const ptl_md_t* md, ptl_handle_md_t* md
   Interface* interface = api::find_interface(ni_handle);
   if (!interface) return api::refuse(__func__, api::bad_interface(ni_handle));
   if (!md || !md_handle) return api::refuse(__func__, {md ? "md_handle" : "md", api::kIsNull});
-  if (md->options & ~static_cast<unsigned>(PTL_MD_OPTIONS_MASK | PTLX_MD_LAZY | PTLX_MD_HEADER_FIRST | PTLX_MD_LAYOUT | PTLX_MD_STAGE))
+  if (md->options & ~static_cast<unsigned>(PTL_MD_OPTIONS_MASK | PTLX_MD_LAZY | PTLX_MD_HEADER_FIRST | PTLX_MD_LAYOUT))
     return api::refuse(__func__, {"options", "has bits that are no PTL_MD_ option"});
   if (api::Fault fault = api::queue_or_none("eq_handle", md->eq_handle, interface->index)) return api::refuse(__func__, fault);
   if (api::Fault fault = api::counter_or_none("ct_handle", md->ct_handle, interface->index)) return api::refuse(__func__, fault);

@@ -405,11 +405,6 @@ int PtlxPutWithdraw(ptl_handle_md_t md_handle, const void *user_ptr);
  * were sent to, and leaves other messages of the portal table entry where they are. Fallback: PtlPTFree, which refuses them all. */
 int PtlxMERefuse(ptl_handle_ni_t ni_handle, ptl_pt_index_t pt_index, const ptl_me_t *me);
 
-/* STAGE, an option of an MD: whoever puts from it waits for SEND anyway. Data of 512 KiB to 1 MiB may then go to a process of the node
- * through memory that both map, as laid out data do (E9), copied by both ends at a time, rather than be pulled by the target alone.
- * SEND comes when all is there, matched or not. Fallback: none is needed. */
-#define PTLX_MD_STAGE 0x800000u
-
 /* Flow control of held messages: what those of this portal table entry occupy (headers, and data that came along) is kept
  * below `most` bytes and one message from each process of another node, whatever is sent. From `headers_only_from` on their
  * senders send headers alone, and nothing more, until enough has been taken by entries appended later, once what is held and what

@@ -138,7 +138,6 @@ int open_messages(uint32_t event_slots) {
   if (result == PTL_OK) result = open_portal(kControlPortal, 0, PTL_CT_NONE);
   if (result == PTL_OK) result = PtlxPTLimitHeld(device.ni, kMessagePortal, settings.unexpected_buffer(), settings.unexpected_limit);
   if (result == PTL_OK) result = bind_ways(0, device.md_copied, device.md_sent, device.md_long, device.md_synchronous);
-  if (result == PTL_OK) result = client::bind_all(device.ni, PTLX_MD_STAGE, PTL_CT_NONE, device.eq, device.md_waited);
   if (result == PTL_OK)
     result = bind_ways(PTLX_MD_LAYOUT, device.md_copied_layout, device.md_sent_layout, device.md_long_layout, device.md_synchronous_layout);
   return result;

@@ -45,7 +45,6 @@ struct Device {
   ptl_handle_md_t md_copied = PTL_INVALID_HANDLE;       // volatile, no events
   ptl_handle_md_t md_sent = PTL_INVALID_HANDLE;         // SEND event
   ptl_handle_md_t md_long = PTL_INVALID_HANDLE;         // SEND event; the header goes first
-  ptl_handle_md_t md_waited = PTL_INVALID_HANDLE;       // SEND event; whoever sends from it waits
   ptl_handle_md_t md_synchronous = PTL_INVALID_HANDLE;  // ACK event only
   // The same for data that lie as a ptlx_layout_t says, whose address is the offset.
   ptl_handle_md_t md_copied_layout = PTL_INVALID_HANDLE;
@@ -102,11 +101,9 @@ inline void note_send(Request& request, int target, ptl_match_bits_t bits) {
   request.match_bits = bits;
   request.requested = static_cast<ptl_size_t>(target);
 }
-// `waits`: the caller does nothing before it is complete.
 // `signature`: of the data, for the receiver (types/signature.hpp).
-inline int isend(Request& request, const void* buf, size_t bytes, int target, ptl_match_bits_t bits, bool waits = false,
-                 ptl_hdr_data_t signature = 0) {
-  const ptl_handle_md_t md = bytes > device.eager_limit ? device.md_long : waits ? device.md_waited : device.md_sent;
+inline int isend(Request& request, const void* buf, size_t bytes, int target, ptl_match_bits_t bits, ptl_hdr_data_t signature = 0) {
+  const ptl_handle_md_t md = bytes > device.eager_limit ? device.md_long : device.md_sent;
   note_send(request, target, bits);
   return PtlPut(md, offset_of(buf), bytes, PTL_NO_ACK_REQ, process(target), kMessagePortal, bits, 0, &request, signature);
 }

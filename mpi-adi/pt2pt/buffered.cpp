@@ -45,7 +45,7 @@ int send_from(KeptMessage& kept, Request& request, const Arguments& given, const
   request.attached = &kept;
   request.special = true;
   const int result =
-      device::isend(request, kept.data(), bytes, comm.job_rank(given.peer), own_bits(comm, given.tag), false, signatures::of(given));
+      device::isend(request, kept.data(), bytes, comm.job_rank(given.peer), own_bits(comm, given.tag), signatures::of(given));
   if (result != PTL_OK) {
     pool.release(&request);
     return raise_portals(given.function, &comm, result);

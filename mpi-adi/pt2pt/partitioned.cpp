@@ -175,7 +175,7 @@ class PartitionedMessage final : public Attachment {
       pack(layout_of(*type_, given_.count), given_.buf, static_cast<int64_t>(begin_of(piece)), static_cast<int64_t>(length_of(piece)),
            data);
     const ptl_hdr_data_t header = is_compared() ? signatures::of(given_) : bytes_;
-    return device::isend(part, data, length_of(piece), part.comm->job_rank(given_.peer), bits_of(*part.comm, piece), false, header);
+    return device::isend(part, data, length_of(piece), part.comm->job_rank(given_.peer), bits_of(*part.comm, piece), header);
   }
   int receive(Request& part, size_t piece) {
     if (is_compared()) signatures::expect(part, given_);

@@ -22,11 +22,11 @@ inline bool can_copy(Mode mode, size_t bytes) { return mode == Mode::standard &&
 inline ptl_match_bits_t own_bits(const Communicator& comm, int tag) { return match_bits(comm.context, comm.rank, tag); }
 
 // All PTL_* codes; PTL_NO_SPACE: there is no memory to pack to.
-inline int start_send(Mode mode, Request& request, const void* data, const Arguments& given, size_t bytes, bool waits = false) {
+inline int start_send(Mode mode, Request& request, const void* data, const Arguments& given, size_t bytes) {
   const Communicator& comm = *request.comm;
   const int target = comm.job_rank(given.peer);
   const uint64_t signature = signatures::of(given);
-  return mode == Mode::standard ? device::isend(request, data, bytes, target, own_bits(comm, given.tag), waits, signature)
+  return mode == Mode::standard ? device::isend(request, data, bytes, target, own_bits(comm, given.tag), signature)
                                 : device::issend(request, data, bytes, target, own_bits(comm, given.tag), signature);
 }
 [[gnu::always_inline]] inline int start_receive(Request& request, void* room, const Communicator& comm, const Arguments& given,
@@ -57,11 +57,11 @@ inline int send_copied(const Communicator& comm, const Arguments& given, size_t 
   return send_copied(comm, given, *find_type(given.datatype, given.count), bytes);
 }
 
-inline int start_send(Mode mode, Request& request, const Arguments& given, size_t bytes, bool waits = false) {
+inline int start_send(Mode mode, Request& request, const Arguments& given, size_t bytes) {
   const void* data = run_of(given, *find_type(given.datatype, given.count));
   if (data == nullptr && bytes > 0) [[unlikely]]
     return start_packed_send(mode, request, given, bytes);
-  return start_send(mode, request, data, given, bytes, waits);
+  return start_send(mode, request, data, given, bytes);
 }
 // `start` as above.
 template <class Start>
@@ -127,7 +127,7 @@ template <Mode mode>
   if (device::device.threaded) [[unlikely]]
     return send_in_pool(given, isend<mode>);
   Request request(comm, false);
-  if (int result = start_send(mode, request, given, bytes, true); result != PTL_OK) [[unlikely]]
+  if (int result = start_send(mode, request, given, bytes); result != PTL_OK) [[unlikely]]
     return raise_portals(given.function, comm, result);
   device::failures.blocked = &request;
   device::wait(request);

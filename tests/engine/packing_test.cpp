@@ -189,12 +189,6 @@ TEST(PackingFacts, StagingIsForDataThatGoOutAndForLengthsItsWordsCanCount) {
   command.verb = Verb::atomic;
   command.length = Staging::kMost;
   EXPECT_EQ(Packing::facts(command), 0);
-  command.verb = Verb::put;
-  command.length = Staging::kBytes;
-  command.source.options = PTLX_MD_STAGE;
-  EXPECT_EQ(Packing::facts(command), fact::kStaging | fact::kSenderWaits);
-  command.length = 1000;  // shorter ones are pulled as fast
-  EXPECT_EQ(Packing::facts(command), fact::kStaging);
 }
 
 }  // namespace packing_test

@@ -39,11 +39,10 @@ TEST(Ways, TakingAwayWhatAWayNeedsLeadsToAnotherAndInTheEndToMessages) {
   }
 }
 
-TEST(Ways, PiecesAreCopiedTogetherWhereBothEndsMapMemoryAndOnePieceOnlyIfItsSenderWaits) {
+TEST(Ways, PiecesAreCopiedTogetherWhereBothEndsMapMemoryAndOnePieceIsPulled) {
   using namespace fact;
   EXPECT_EQ(choose_way(kStaging | kInPieces | kRemoteAccess), Way::staged);
   EXPECT_EQ(choose_way(kStaging | kRemoteAccess), Way::pulled);
-  EXPECT_EQ(choose_way(kStaging | kRemoteAccess | kSenderWaits), Way::pulled_by_both);
   EXPECT_EQ(choose_way(kInPieces | kSourceLaidOut | kRemoteAccess), Way::packed);
   EXPECT_EQ(choose_way(kInPieces | kRemoteAccess), Way::streamed);
   EXPECT_EQ(choose_way(kRemoteAccess | kEntryLaidOut), Way::bounced);

@@ -200,7 +200,6 @@ Command PortalsJob::command_of(Operation& operation) {
     command.source.options |= PTL_IOVEC;
   }
   if (message && one_in(8)) command.source.options |= PTLX_MD_HEADER_FIRST;
-  if (one_in(4)) command.source.options |= PTLX_MD_STAGE;
   return command;
 }
 

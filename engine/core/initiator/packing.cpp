@@ -12,9 +12,6 @@ namespace {
 
 constexpr uint64_t kBytesPerStep = Staging::kBytes;  // copied together in one step, over all operations
 
-// The least length of data in one piece that go through staging: shorter ones are pulled as fast, much longer ones would wait for room.
-constexpr uint64_t kLeastPlain = 512 * 1024;
-
 bool complete(const Operation& operation) { return operation.staging.filled() == operation.length; }
 
 }  // namespace
@@ -22,8 +19,6 @@ bool complete(const Operation& operation) { return operation.staging.filled() ==
 uint16_t Packing::facts(const Command& command) {
   uint16_t facts = 0;
   if (command.length < Staging::kMost && (command.verb == Verb::put || command.verb == Verb::atomic)) facts |= fact::kStaging;
-  if ((command.source.options & PTLX_MD_STAGE) && command.length >= kLeastPlain && command.length <= Staging::kBytes)
-    facts |= fact::kSenderWaits;
   return facts;
 }
 

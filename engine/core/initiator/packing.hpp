@@ -1,4 +1,4 @@
-// packing.hpp: the initiator's half of Way::staged and Way::pulled_by_both: copying data into memory that both ends map, as
+// packing.hpp: the initiator's half of Way::staged: copying data into memory that both ends map, as
 // there is room, while the target takes them out.
 //
 // Thread: the baton holder. Callers: Initiator alone.
@@ -17,7 +17,7 @@ class Packing {
  public:
   explicit Packing(Core& core) : core_(core) {}
 
-  // The facts of a command for the table of ways: whether staging may be had for it, and whether that gains.
+  // The facts of a command for the table of ways: whether staging may be had for it.
   static uint16_t facts(const Command& command);
   // Opens staging for the data; operation.exposed.region then tells the target of it. False: there is none now.
   static bool open(Operation& operation);

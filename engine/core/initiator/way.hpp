@@ -10,13 +10,12 @@
 namespace portunus {
 
 enum class Way : uint8_t {
-  inlined,         // in the message itself
-  staged,          // in pieces: the initiator copies them together into memory that both map, the target copies them out
-  pulled_by_both,  // in one piece, through the same memory, because the initiator waits anyway and two copy faster than one
-  packed,          // laid out by a function of the initiator's: copied together as a whole, then pulled
-  bounced,         // laid out by a function of the target's: pulled a piece at a time, then copied where they go
-  pulled,          // one end opens its memory, the target pulls (put) or pushes (get)
-  streamed,        // in messages that the target asks for, a window at a time
+  inlined,   // in the message itself
+  staged,    // in pieces: the initiator copies them together into memory that both map, the target copies them out
+  packed,    // laid out by a function of the initiator's: copied together as a whole, then pulled
+  bounced,   // laid out by a function of the target's: pulled a piece at a time, then copied where they go
+  pulled,    // one end opens its memory, the target pulls (put) or pushes (get)
+  streamed,  // in messages that the target asks for, a window at a time
 };
 
 // The facts that decide, a bit each.
@@ -24,10 +23,9 @@ namespace fact {
 constexpr uint16_t kFitsMessage = 1 << 0;    // and nobody asked for the header first
 constexpr uint16_t kStaging = 1 << 1;        // memory that both ends map is to be had for it
 constexpr uint16_t kInPieces = 1 << 2;       // the initiator's memory is an iovec or laid out
-constexpr uint16_t kSenderWaits = 1 << 3;    // PTLX_MD_STAGE, and of a length that gains by it
-constexpr uint16_t kRemoteAccess = 1 << 4;   // the transport pulls and pushes, and there is memory to open for it
-constexpr uint16_t kSourceLaidOut = 1 << 5;  // PTLX_MD_LAYOUT of what is read
-constexpr uint16_t kEntryLaidOut = 1 << 6;   // PTLX_ME_LAYOUT
+constexpr uint16_t kRemoteAccess = 1 << 3;   // the transport pulls and pushes, and there is memory to open for it
+constexpr uint16_t kSourceLaidOut = 1 << 4;  // PTLX_MD_LAYOUT of what is read
+constexpr uint16_t kEntryLaidOut = 1 << 5;   // PTLX_ME_LAYOUT
 }  // namespace fact
 
 struct WayRow {
@@ -40,7 +38,6 @@ struct WayRow {
 constexpr WayRow kWays[] = {
     {Way::inlined, fact::kFitsMessage, 0},
     {Way::staged, fact::kStaging | fact::kInPieces, 0},
-    {Way::pulled_by_both, fact::kStaging | fact::kSenderWaits, fact::kInPieces},
     {Way::packed, fact::kRemoteAccess | fact::kSourceLaidOut, 0},
     {Way::bounced, fact::kRemoteAccess | fact::kEntryLaidOut, 0},
     {Way::pulled, fact::kRemoteAccess, fact::kInPieces},
@@ -54,7 +51,7 @@ constexpr Way choose_way(uint16_t facts) {
 }
 
 // Through memory that both ends map, and by one end's access to the other's.
-constexpr bool goes_through_staging(Way way) { return way == Way::staged || way == Way::pulled_by_both; }
+constexpr bool goes_through_staging(Way way) { return way == Way::staged; }
 constexpr bool opens_memory(Way way) { return way == Way::packed || way == Way::bounced || way == Way::pulled; }
 
 static_assert(choose_way(0) == Way::streamed);

@@ -30,8 +30,7 @@ struct Staging {
   alignas(64) std::atomic<uint64_t> taken;   // the same of the taker
   std::atomic<uint32_t> empty;               // a note: the taker waits for bytes. The filler takes it away
 
-  // Little enough to stay in the caches, whatever other programs leave of them.
-  static constexpr size_t kBytes = 1 << 18;
+  static constexpr size_t kBytes = 1 << 20;
   // A piece that is handed over stays in a second-level cache, together with what it is copied from or to.
   static constexpr size_t kPiece = 32 * 1024;
   static constexpr unsigned kNumberShift = 40;

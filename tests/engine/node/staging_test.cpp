@@ -330,25 +330,6 @@ TEST_F(Midway, AnInterfaceOfTheTargetThatClosesTakesNoMore) {
   EXPECT_EQ(sink.calls, calls);
 }
 
-TEST_F(Staged, DataInOnePieceAreCopiedByBothWhereTheirSenderWaitsAnywayAndThatPays) {
-  std::vector<char> source(Staging::kBytes), sink(source.size());
-  for (size_t i = 0; i < source.size(); ++i) source[i] = static_cast<char>(i * 7 >> 3);
-  to.append({.start = sink.data(), .length = sink.size()});
-  const std::tuple<size_t, unsigned, bool> ways[] = {
-      {Staging::kBytes, PTLX_MD_STAGE, true}, {Staging::kBytes, 0, false}, {100'000, PTLX_MD_STAGE, false}};
-  for (const auto& [size, options, staged] : ways) {
-    Command command = from.put(source.data(), size, 1);
-    command.source.eq = from.eq;
-    command.source.options = options;
-    from.run(command);
-    EXPECT_EQ(from.events(from.eq).size(), staged ? 1u : 0u) << size;
-    settle();
-    EXPECT_EQ(from.events(from.eq).size(), staged ? 0u : 1u) << size;
-    EXPECT_TRUE(std::equal(sink.begin(), sink.begin() + static_cast<ptrdiff_t>(size), source.begin()));
-    std::fill(sink.begin(), sink.end(), 0);
-  }
-}
-
 TEST_F(Staged, ShortMessagesAreWrittenWhereTheyLeave) {
   for (const size_t size : {size_t{4}, size_t{8}, size_t{4096}, NodeTransport::kEager}) {
     Spread source(size, 5), sink(size);
