@@ -13,6 +13,10 @@ namespace {
 
 const std::byte* place(const void* base, std::ptrdiff_t offset) { return static_cast<const std::byte*>(base) + offset; }
 
+void copy(std::byte* to, const std::byte* from, size_t bytes) {
+  if (bytes > 0 && to != from) copy_run(to, from, bytes);
+}
+
 }  // namespace
 
 void SlotCall::give_parts(std::byte* to, size_t room) {
@@ -27,7 +31,7 @@ void SlotCall::give_parts(std::byte* to, size_t room) {
                                               : nullptr;
     Part part{next, bytes};
     if (bytes <= room - next) {
-      if (bytes > 0) copy_run(to + next, from, bytes);
+      copy(to + next, from, bytes);
       next += bytes;
     } else {
       part.at = ~reinterpret_cast<uint64_t>(from);
@@ -42,7 +46,7 @@ int SlotCall::take_parts(const Slots& slots, const ExchangeBuffers& memory) cons
   const bool is_root = !is_gather && !is_scatter ? false : rank_ == static_cast<size_t>(call_.root);
   auto* const out = static_cast<std::byte*>(call_.out);
   if (is_scatter && is_root) {
-    if (const size_t own = call_.in_sizes[rank_]; out && own > 0) copy_run(out, place(call_.in, call_.in_places[rank_]), own);
+    if (const size_t own = call_.in_sizes[rank_]; out && own > 0) copy(out, place(call_.in, call_.in_places[rank_]), own);
     return GOAL_SUCCESS;
   }
   int code = GOAL_SUCCESS;
@@ -50,7 +54,7 @@ int SlotCall::take_parts(const Slots& slots, const ExchangeBuffers& memory) cons
     const size_t bytes = is_scatter ? call_.bytes : call_.out_sizes[i];
     std::byte* const to = is_scatter ? out : bytes > 0 ? out + call_.out_places[i] : nullptr;
     if (i == rank_) {
-      if (bytes > 0) copy_run(to, is_gather ? static_cast<const std::byte*>(call_.in) : place(call_.in, call_.in_places[i]), bytes);
+      if (bytes > 0) copy(to, is_gather ? static_cast<const std::byte*>(call_.in) : place(call_.in, call_.in_places[i]), bytes);
       continue;
     }
     Part part;
