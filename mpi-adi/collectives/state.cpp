@@ -44,7 +44,12 @@ State::~State() {
 bool share_memory(Communicator& comm) {
   if (comm.size < 2) return true;
   const GOAL_Team team = state_of(comm).team();
-  return team != nullptr && GOAL_Team_share(team) != GOAL_ERR_NO_SPACE;
+  if (team == nullptr) return false;
+  const int code = GOAL_Team_share(team);
+  if (code != GOAL_ERR_FAILED) return code == GOAL_SUCCESS;
+  for (int i = 0; i < comm.size; ++i)
+    if (!device::reachable(comm.job_rank(i))) return true;
+  return false;  // it is this rank that cannot reach others, for want of memory
 }
 
 bool differ(Communicator& comm) { return comm.collectives && comm.collectives->log.differs(); }

@@ -40,8 +40,8 @@ inline State& state_of(Communicator& comm) {
     comm.collectives = new State(comm);
   return *comm.collectives;
 }
-// Makes what its ranks share for their collectives; waits until all of them call it. False: there is no memory here, and others wait until
-// it is called again. If one of them has ended, the collectives say so.
+// Makes what its ranks share for their collectives; waits until all of them call it. False: it cannot be made here, and others wait for
+// ever. If one of them has ended, the collectives say so.
 bool share_memory(Communicator& comm);
 // Whether its ranks' collectives are found not to fit, see CallLog::differs.
 bool differ(Communicator& comm);

@@ -142,7 +142,8 @@ int init(const char* function, int required) {
   main_thread = std::this_thread::get_id();
   if (int error = begin_use(function, granted_level)) return error;
   if (!device::device.threaded) granted_level = std::min(granted_level, MPI_THREAD_SERIALIZED);
-  if (!collectives::share_memory(world())) return raise(function, nullptr, MPI_ERR_NO_MEM, "there is no memory for collectives");
+  if (!collectives::share_memory(world()))
+    return raise(function, nullptr, MPI_ERR_NO_MEM, "there is no memory for collectives, or for reaching the other ranks");
   world_phase.store(Phase::running, std::memory_order_release);
   return MPI_SUCCESS;
 }
