@@ -189,6 +189,9 @@ TEST(PackingFacts, StagingIsForDataThatGoOutAndForLengthsItsWordsCanCount) {
   command.verb = Verb::atomic;
   command.length = Staging::kMost;
   EXPECT_EQ(Packing::facts(command), 0);
+  command.verb = Verb::put;
+  command.length = Staging::kBytes;
+  EXPECT_EQ(Packing::facts(command), fact::kStaging);
 }
 
 }  // namespace packing_test

@@ -330,6 +330,22 @@ TEST_F(Midway, AnInterfaceOfTheTargetThatClosesTakesNoMore) {
   EXPECT_EQ(sink.calls, calls);
 }
 
+TEST_F(Staged, DataInOnePieceArePulledAndTheirSenderHearsWhenAllIsThere) {
+  std::vector<char> source(Staging::kBytes), sink(source.size());
+  for (size_t i = 0; i < source.size(); ++i) source[i] = static_cast<char>(i * 7 >> 3);
+  to.append({.start = sink.data(), .length = sink.size()});
+  for (const size_t size : {Staging::kBytes, size_t{100'000}}) {
+    Command command = from.put(source.data(), size, 1);
+    command.source.eq = from.eq;
+    from.run(command);
+    EXPECT_EQ(from.events(from.eq).size(), 0u) << size;
+    settle();
+    EXPECT_EQ(from.events(from.eq).size(), 1u) << size;
+    EXPECT_TRUE(std::equal(sink.begin(), sink.begin() + static_cast<ptrdiff_t>(size), source.begin()));
+    std::fill(sink.begin(), sink.end(), 0);
+  }
+}
+
 TEST_F(Staged, ShortMessagesAreWrittenWhereTheyLeave) {
   for (const size_t size : {size_t{4}, size_t{8}, size_t{4096}, NodeTransport::kEager}) {
     Spread source(size, 5), sink(size);
