@@ -98,23 +98,22 @@ static int await_killed(double limit) {
     return has_failed(graph, code);
 }
 
-/* The pages of memory that is shared come as its rings are first used. */
-static long private_pages(void) {
-    long size = 0, resident = 0, shared = 0;
+static long resident_pages(void) {
+    long size = 0, resident = 0;
     FILE *file = fopen("/proc/self/statm", "r");
-    if (file == NULL || fscanf(file, "%ld %ld %ld", &size, &resident, &shared) != 3) shmem_global_exit(4);
+    if (file == NULL || fscanf(file, "%ld %ld", &size, &resident) != 2) shmem_global_exit(4);
     fclose(file);
-    return resident - shared;
+    return resident;
 }
 
 static int make_many(long count) {
     long before = 0;
     for (long i = 0; i < count; ++i) {
-        if (i == kWarm) before = private_pages();
+        if (i == kWarm) before = resident_pages();
         shmemx_graph_t graph = captured(1, 10, i % 2 == 0);
         if (run(graph) != 0 || shmemx_graph_free(&graph) != 0) return 0;
     }
-    const long grown = count > kWarm ? private_pages() - before : 0;
+    const long grown = count > kWarm ? resident_pages() - before : 0;
     printf("PE %d: %ld graphs, %ld pages more\n", me, count, grown);
     return grown <= kMostPages || kKeepsWhatIsFreed;
 }
