@@ -62,7 +62,7 @@ int ExchangeBuffers::probe(Agreement& agreement) {
   std::vector<int> processes;
   for (const Record& one : agreement.all) processes.push_back(static_cast<int>(one.process));
   const uint64_t word = kProbed ^ rank_;
-  told(rank_).at = ~reinterpret_cast<uint64_t>(&word);
+  told(rank_).at = in_process(&word);
   int code = agreement.tell({.well = 1});
   if (code != GOAL_SUCCESS) return code;
   processes_ = std::move(processes);
@@ -77,7 +77,9 @@ int ExchangeBuffers::probe(Agreement& agreement) {
   return code;
 }
 
-ExchangeBuffers::Read ExchangeBuffers::read_memory(size_t rank, uint64_t address, size_t bytes, std::byte* to) const {
+ExchangeBuffers::Read ExchangeBuffers::read_memory(size_t rank, uint64_t at, size_t from, size_t bytes, std::byte* to) const {
+  assert(lies_in_process(at));
+  const uint64_t address = ~at + from;
   for (size_t done = 0; done < bytes;) {
     const iovec mine{to + done, bytes - done}, theirs{reinterpret_cast<void*>(address + done), bytes - done};
     const ssize_t moved = process_vm_readv(processes_[rank], &mine, 1, &theirs, 1, 0);
@@ -117,7 +119,7 @@ bool ExchangeBuffers::announce(const Announcement& mine) {
 
 bool ExchangeBuffers::offer(const Announcement& mine, const void* data) {
   if (number_ > 2 && !await_done_with(number_ - 2)) return false;
-  told(rank_) = {mine, ~reinterpret_cast<uint64_t>(data)};
+  told(rank_) = {mine, in_process(data)};
   head(rank_).head.store(position(mine.bytes), std::memory_order_release);
   told_ = false;
   return true;

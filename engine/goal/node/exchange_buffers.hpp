@@ -68,13 +68,16 @@ class ExchangeBuffers {
   [[nodiscard]] const Announcement& announcement(size_t rank) const { return told(rank).announcement; }
   [[nodiscard]] const std::byte* data(size_t rank) const { return memory_.part(rank) + told(rank).at; }
   // Whether it was offered; then it has no data(). Bytes of it, from `from` on.
-  [[nodiscard]] bool is_in_place(size_t rank) const { return told(rank).at > kHighest; }
+  [[nodiscard]] bool is_in_place(size_t rank) const { return lies_in_process(told(rank).at); }
   enum class Read : uint8_t { all, gone, refused };  // `gone`: the rank has ended
   Read read_in_place(size_t rank, size_t from, size_t bytes, std::byte* to) const {
-    return read_memory(rank, ~told(rank).at + from, bytes, to);
+    return read_memory(rank, told(rank).at, from, bytes, to);
   }
-  // Bytes of another rank's memory, at its address, if all may_read_in_place().
-  Read read_memory(size_t rank, uint64_t address, size_t bytes, std::byte* to) const;
+  // The word that says where data lie: how far into what is shared; or, above kHighest, in their process: an address with all bits turned.
+  static uint64_t in_process(const void* data) { return ~reinterpret_cast<uint64_t>(data); }
+  static bool lies_in_process(uint64_t at) { return at > kHighest; }
+  // Bytes of another rank's memory, from `from` behind such a place on, if all may_read_in_place().
+  Read read_memory(size_t rank, uint64_t at, size_t from, size_t bytes, std::byte* to) const;
   [[nodiscard]] uint64_t place(size_t of, size_t to) const { return places(of)[to]; }
   void end();
 
@@ -87,7 +90,7 @@ class ExchangeBuffers {
 
   struct Told {
     Announcement announcement;
-    uint64_t at;  // where the contribution lies in the rank's part; or, above kHighest, of its memory: all bits turned round
+    uint64_t at;  // where the contribution lies in the rank's part, or in_process()
   };
   struct alignas(kLine) Head {
     alignas(kLine) std::atomic<uint64_t> head;

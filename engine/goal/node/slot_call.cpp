@@ -62,10 +62,8 @@ SlotCall::SlotCall(const GOAL_Call& call, size_t bytes, uint64_t what, size_t ra
   next_ = first_;
 }
 
-size_t SlotCall::bytes_of(size_t rank) const {
-  if (call_.kind == GOAL_CALL_ALLGATHERV) return call_.out_sizes[rank];
-  if (call_.kind == GOAL_CALL_REDUCE_SCATTER) return (call_.counts ? call_.counts[rank] : call_.count) * local_size(type_of(call_.type));
-  return bytes_;
+size_t SlotCall::scattered_to(size_t rank) const {
+  return (call_.counts ? call_.counts[rank] : call_.count) * local_size(type_of(call_.type));
 }
 
 void SlotCall::begin(Slots& slots, uint64_t taken) {
@@ -79,7 +77,7 @@ void SlotCall::begin(Slots& slots, uint64_t taken) {
       const size_t before = rank_ * bytes_, behind = (size_ - rank_ - 1) * bytes_;
       if (before > 0) copy_run(to, from, before);
       if (behind > 0) copy_run(to + before + bytes_, from + before + bytes_, behind);
-    } else if (const size_t bytes = call_.kind == GOAL_CALL_ALLGATHERV ? bytes_of(rank_) : bytes_; bytes > 0) {
+    } else if (const size_t bytes = call_.kind == GOAL_CALL_ALLGATHERV ? call_.out_sizes[rank_] : bytes_; bytes > 0) {
       copy_run(to, from, bytes);
     }
   }
@@ -125,8 +123,8 @@ int SlotCall::take(const Slots& slots, const ExchangeBuffers& memory) const {
   }
   size_t bytes = bytes_, from = 0;
   if (call_.kind == GOAL_CALL_REDUCE_SCATTER) {
-    bytes = bytes_of(rank_);
-    for (size_t i = 0; i < rank_; ++i) from += bytes_of(i);
+    bytes = scattered_to(rank_);
+    for (size_t i = 0; i < rank_; ++i) from += scattered_to(i);
   }
   if (ranks == 0 || bytes == 0) return GOAL_SUCCESS;
   copy_run(out, slots.data(0, number_) + from, bytes);

@@ -4,7 +4,7 @@
 // table of parts, one for each rank that gets one, and those parts that fit in behind it; a part that does not is read from where it lies
 // in the memory of the rank that gives it. Only those who read memory in place may make such calls.
 //
-//     part   | where it lies : 64 | its bytes : 64 |      from the contribution's beginning on, or an address with all bits turned round
+//     part   | where it lies : 64 | its bytes : 64 |      from the contribution's beginning on, or ExchangeBuffers::in_process
 //
 // Thread: one at a time per object.
 // Invariants: begin(), then is_there() until it is, then take(), then is_released() until it is.
@@ -44,13 +44,12 @@ class SlotCall {
   struct Part {
     uint64_t at, bytes;
   };
-  static constexpr uint64_t kHighest = ~uint64_t{} >> 1;  // addresses of processes are below
 
   void give_parts(std::byte* to, size_t room);
   [[nodiscard]] int take_parts(const Slots& slots, const ExchangeBuffers& memory) const;
   [[nodiscard]] bool all_have_taken(const Slots& slots) const;
-  // The bytes that rank i gives to all, or gets of what all have combined; and of those before it.
-  [[nodiscard]] size_t bytes_of(size_t rank) const;
+  // The bytes of a REDUCE_SCATTER that a rank gets.
+  [[nodiscard]] size_t scattered_to(size_t rank) const;
 
   const GOAL_Call& call_;
   size_t bytes_, rank_, size_;

@@ -34,7 +34,7 @@ void SlotCall::give_parts(std::byte* to, size_t room) {
       copy(to + next, from, bytes);
       next += bytes;
     } else {
-      part.at = ~reinterpret_cast<uint64_t>(from);
+      part.at = ExchangeBuffers::in_process(from);
       lends_ = true;
     }
     std::memcpy(to + i * sizeof part, &part, sizeof part);
@@ -61,8 +61,8 @@ int SlotCall::take_parts(const Slots& slots, const ExchangeBuffers& memory) cons
     std::memcpy(&part, slots.data(i, number_) + (is_gather ? 0 : rank_) * sizeof part, sizeof part);
     if (part.bytes != bytes) {
       code = GOAL_MISMATCH;
-    } else if (bytes > 0 && part.at > kHighest) {
-      const auto read = memory.read_memory(i, ~part.at, bytes, to);
+    } else if (bytes > 0 && ExchangeBuffers::lies_in_process(part.at)) {
+      const auto read = memory.read_memory(i, part.at, 0, bytes, to);
       if (read == ExchangeBuffers::Read::gone) return GOAL_ERR_FAILED;
       if (read == ExchangeBuffers::Read::refused) code = GOAL_MISMATCH;  // no memory of its process is there
     } else if (bytes > 0) {
@@ -80,7 +80,7 @@ bool SlotCall::all_have_taken(const Slots& slots) const {
   for (size_t i = 0; i < size_; ++i) {
     Part part;
     std::memcpy(&part, slots.data(rank_, number_) + i * sizeof part, sizeof part);
-    if (part.at > kHighest && !slots.has_taken(i, number_)) return false;
+    if (ExchangeBuffers::lies_in_process(part.at) && !slots.has_taken(i, number_)) return false;
   }
   return true;
 }
