@@ -81,6 +81,27 @@ int GOAL_Team_share(GOAL_Team team) {
   return explained([&] { return team->team.share(); });
 }
 
+int GOAL_Place_take(GOAL_Team whole, const GOAL_Group* part, uint64_t key) {
+  return whole && part ? whole->team.take_place(*part, key) : 0;
+}
+
+int GOAL_Place_find(GOAL_Team whole, const GOAL_Group* part, uint64_t key) {
+  return whole && part ? whole->team.find_place(*part, key) : 0;
+}
+
+int GOAL_Place_leave(GOAL_Team whole, const GOAL_Group* part, int place) {
+  return !whole || !part || whole->team.leave_place(*part, place);
+}
+
+void GOAL_Place_return(GOAL_Team whole, const GOAL_Group* part, int place) {
+  if (whole && part) whole->team.return_place(*part, place);
+}
+
+int GOAL_Team_lie_at(GOAL_Team part, GOAL_Team whole, int place) {
+  if (!part || !whole) return fail(GOAL_ERR_ARG, "a team is NULL");
+  return explained([&] { return part->team.lie_at(whole->team, place); });
+}
+
 int GOAL_Call_run(GOAL_Team team, const GOAL_Call* call) {
   if (const int code = check(team, call); code != GOAL_SUCCESS) return code;
   return explained([&] { return team->team.run(*call); });

@@ -97,10 +97,24 @@ int GOAL_Team_open(const GOAL_Group *group, unsigned context, unsigned options, 
 /* Sets *team to NULL. Local: others may still be in the last call. Behind all GOAL_Release of what was started. */
 void GOAL_Team_close(GOAL_Team *team);
 
-/* Makes the memory that the calls of a team on one node share (0.1 to 10 MiB for all ranks together), which otherwise some of the first
- * blocking calls make, and none that is started. Waits until all ranks call it, before any other call of the team. GOAL_SUCCESS, also where
- * there is none to make: calls then go by messages; codes as GOAL_Call_run. Takes 0.2 to 10 ms. */
+/* Makes the memory that the calls of a team on one node share (9 to 40 MiB for all ranks together, most of which is never touched), which
+ * otherwise some of the first blocking calls make, and none that is started. Waits until all ranks call it, before any other call of the
+ * team. GOAL_SUCCESS, also where there is none to make: calls then go by messages; codes as GOAL_Call_run. Takes 0.2 to 10 ms. */
 int GOAL_Team_share(GOAL_Team team);
+
+/* A team of a part of the ranks of `whole`, which shares memory (GOAL_Team_share), may have a place in that for its short calls, from the
+ * first on. There is room for parts of 64 ranks together, for more if `whole` has 16 or more. All of these are local, for any thread; 0 is
+ * no place: there is no room, `whole` shares no memory, or a rank of the part is not in it.
+ * GOAL_Place_take: by rank 0 of the part, which is done before any other rank calls GOAL_Place_find with the same ranks and `key`, that no
+ * other part of these ranks has which has not left. GOAL_Place_leave: by each rank once, behind GOAL_Team_close of the part's team; 0: rank
+ * 0 has to call it again later, as another rank has not left; until then the part's key is not used again. */
+int GOAL_Place_take(GOAL_Team whole, const GOAL_Group *part, uint64_t key);
+int GOAL_Place_find(GOAL_Team whole, const GOAL_Group *part, uint64_t key);
+int GOAL_Place_leave(GOAL_Team whole, const GOAL_Group *part, int place);
+/* By rank 0, instead: no other rank has found it, nor will. */
+void GOAL_Place_return(GOAL_Team whole, const GOAL_Group *part, int place);
+/* Before the first call of the part's team. `whole` is closed behind it. GOAL_SUCCESS, also for no place; GOAL_ERR_ARG, GOAL_ERR_NO_SPACE. */
+int GOAL_Team_lie_at(GOAL_Team part, GOAL_Team whole, int place);
 
 /* Does a collective. GOAL_SUCCESS; what is above; codes of goal.h. GOAL_ERR_FAILED: a rank of the group has ended; calls that it
  * takes part in fail from now on. */

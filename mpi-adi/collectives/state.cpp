@@ -31,7 +31,10 @@ State::State(const Communicator& comm) : log(comm) {
   GOAL_Domain_open(&group_, context, &domain_);  // without memory for it: each schedule fails alone
   const auto differs = [](void* its_log, int again) -> int { return static_cast<CallLog*>(its_log)->overdue(again != 0); };
   const unsigned options = GOAL_TEAM_CHECKED | (comm.inter || debug.no_node_collectives ? GOAL_TEAM_NO_MEMORY : 0);
-  if (GOAL_Team_open(&group_, context, options, domain_, differs, &log, &team_) == GOAL_SUCCESS) return;
+  int code = GOAL_Team_open(&group_, context, options, domain_, differs, &log, &team_);
+  if (code == GOAL_SUCCESS && comm.place != 0) code = GOAL_Team_lie_at(team_, world().collectives->team(), comm.place);
+  if (code == GOAL_SUCCESS) return;
+  GOAL_Team_close(&team_);
   GOAL_Domain_close(&domain_);
   throw std::bad_alloc();
 }

@@ -4,6 +4,7 @@
 #include <cstdio>
 #include <cstring>
 
+#include "mpi-adi/collectives/places.hpp"
 #include "mpi-adi/collectives/state.hpp"
 #include "mpi-adi/comm/context.hpp"
 #include "mpi-adi/core/checks.hpp"
@@ -57,9 +58,10 @@ void hear_communicators(bool heard) {
   });
 }
 
-void give_context(Communicator& comm, uint16_t context) {
-  comm.context = context;
-  if (comm.local != nullptr) comm.local->context = context;
+void give_context(Communicator& comm, const Agreed& agreed) {
+  comm.context = agreed.context;
+  comm.place = agreed.place;
+  if (comm.local != nullptr) comm.local->context = agreed.context;
   ulfm::born(comm);
 }
 
@@ -72,12 +74,12 @@ void destroy_communicator(Communicator* comm) {
     release(comm->local->group);
     communicators.release(comm->local);
   }
+  if (!tainted) release_context({comm->context, comm->place}, *comm->group);
+  else if (comm->place != 0) collectives::leave_place(*comm->group, comm->place);
   release(comm->group);
   release(comm->remote_group);
-  const uint16_t context = comm->context;
   replace_errhandler(comm->errhandler, MPI_ERRORS_ARE_FATAL);
   communicators.release(comm);
-  if (!tainted) release_context(context);
 }
 
 bool open_communicators(int rank, int size) {
@@ -96,11 +98,12 @@ bool open_communicators(int rank, int size) {
 
 void close_communicators() {
   communicators.for_each([](Communicator& comm) {
-    collectives::forget(comm);
+    if (&comm != &world()) collectives::forget(comm);  // some are in its memory
     ulfm::forget(comm);
     comm.partitioned.clear();  // the pool is not destroyed
     std::vector<Request*>().swap(comm.partings);
   });
+  collectives::forget(world());
   predefined_count = 0;
 }
 

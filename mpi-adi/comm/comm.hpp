@@ -14,6 +14,7 @@
 #include <memory>
 #include <vector>
 
+#include "mpi-adi/comm/context.hpp"
 #include "mpi-adi/comm/group.hpp"
 #include "mpi-adi/core/attributes.hpp"
 #include "mpi-adi/core/info.hpp"
@@ -61,6 +62,7 @@ struct Communicator {
   Group* remote_group = nullptr;                  // nullptr in intracommunicators
   Communicator* local = nullptr;                  // intercommunicators: the local group's members among themselves; not for users
   collectives::State* collectives = nullptr;      // made by the first collective
+  int place = 0;                                  // for them, see collectives::take_place
   int idups = 0;                                  // how many nonblocking duplications were begun: their messages' tags
   std::vector<Request*> partings;                 // for what these have to say
   std::map<std::array<int, 3>, int> partitioned;  // how many such messages were made, by peer, tag and direction
@@ -110,7 +112,7 @@ inline MPI_Comm handle_of(const Communicator* comm) {
 // Takes over one reference of each group. nullptr: too many communicators are in use; the references stay the caller's.
 Communicator* make_communicator(uint16_t context, Group* group, Group* remote_group);
 // For one that was made without, with kNoContext.
-void give_context(Communicator& comm, uint16_t context);
+void give_context(Communicator& comm, const Agreed& agreed);
 // Gives back the groups and the context.
 void destroy_communicator(Communicator* comm);
 

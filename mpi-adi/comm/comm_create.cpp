@@ -100,10 +100,10 @@ int create_in(const char* function, Communicator& parent, const AllAnd& all_and,
   made = group != nullptr ? make_communicator(kNoContext, group, remote_group) : nullptr;
   int error = MPI_ERR_NO_MEM;
   if (made != nullptr) {
-    uint16_t context = kNoContext;
-    error = agree_on_context(all_and, key, context);
+    Agreed agreed;
+    error = agree_on_context(all_and, key, remote_group == nullptr ? group : nullptr, agreed);
     if (error == MPI_SUCCESS) {
-      give_context(*made, context);
+      give_context(*made, agreed);
       replace_errhandler(made->errhandler, parent.errhandler.load(std::memory_order_acquire));
       if (parent.session_buffer) made->session_buffer = parent.session_buffer;
       return MPI_SUCCESS;

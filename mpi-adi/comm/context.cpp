@@ -3,8 +3,11 @@
 
 #include <bit>
 #include <bitset>
+#include <cassert>
 #include <mutex>
+#include <utility>
 
+#include "mpi-adi/collectives/places.hpp"
 #include "mpi-adi/comm/comm.hpp"
 #include "mpi-adi/comm/exchange.hpp"
 
@@ -40,6 +43,27 @@ void give_back(size_t number) {
   in_use[number] = false;
 }
 
+// Numbers of communicators that are gone here, at whose rank 0 this process is, while others have not left their places.
+struct Left {
+  Agreed agreed;
+  Group* group;
+};
+std::array<Left, collectives::kMostPlaces> left;  // under the mutex
+size_t left_count;
+
+void free_left() {
+  std::lock_guard lock(mutex);
+  for (size_t i = 0; i < left_count;) {
+    if (!collectives::leave_place(*left[i].group, left[i].agreed.place)) {
+      ++i;
+      continue;
+    }
+    in_use[left[i].agreed.context / kContextsPerCommunicator] = false;
+    release(left[i].group);
+    left[i] = left[--left_count];
+  }
+}
+
 uint64_t scrambled(uint64_t key) {  // the finalizer of MurmurHash3: near keys end up far apart
   key = (key ^ key >> 33) * 0xff51afd7ed558ccdu;
   key = (key ^ key >> 33) * 0xc4ceb9fe1a85ec53u;
@@ -57,13 +81,14 @@ size_t choose(const Offer& offer, size_t start) {
 
 }  // namespace
 
-ContextSearch::ContextSearch(uint64_t key) : random_(scrambled(key)) {}
+ContextSearch::ContextSearch(uint64_t key, const Group* group) : random_(scrambled(key)), group_(group) {}
 
 bool ContextSearch::next(Offer& offer) {
   const size_t count = windows();
   if (full_ == count) return false;
   const size_t stride = (random_ >> 16) % count | 1;  // odd: reaches every window
   window_ = (random_ + attempt_++ * stride) % count;
+  free_left();
   offer = free_numbers(window_);
   return true;
 }
@@ -75,34 +100,54 @@ bool ContextSearch::choose(const Offer& common) {
   return chosen != kWindow;
 }
 
-bool ContextSearch::reserve() { return reserved_ = mpi::reserve(number_); }
-
-bool ContextSearch::settle(bool all_did, uint16_t& context) {
-  if (!all_did && reserved_) give_back(number_);
-  if (all_did) context = static_cast<uint16_t>(number_ * kContextsPerCommunicator);
-  return all_did;
+bool ContextSearch::reserve() {
+  reserved_ = mpi::reserve(number_);
+  if (reserved_ && group_ != nullptr && group_->rank == 0) place_ = collectives::take_place(*group_, number_);
+  return reserved_;
 }
 
-int agree_on_context(const AllAnd& all_and, uint64_t key, uint16_t& context) {
-  ContextSearch search(key);
+bool ContextSearch::settle(bool all_did, Agreed& agreed) {
+  if (all_did) {
+    if (group_ != nullptr && group_->rank != MPI_UNDEFINED && group_->rank > 0) place_ = collectives::find_place(*group_, number_);
+    agreed = {static_cast<uint16_t>(number_ * kContextsPerCommunicator), place_};
+    return true;
+  }
+  if (place_ != 0) collectives::return_place(*group_, std::exchange(place_, 0));
+  if (reserved_) give_back(number_);
+  return false;
+}
+
+void ContextSearch::give_up() {
+  if (reserved_ && place_ == 0) give_back(number_);  // with a place, others may have found it
+}
+
+int agree_on_context(const AllAnd& all_and, uint64_t key, const Group* group, Agreed& agreed) {
+  ContextSearch search(key, group);
   for (Offer offer; search.next(offer);) {
     if (int error = all_and(offer.data(), offer.size(), MPI_SUCCESS)) return error;
     if (!search.choose(offer)) continue;
     uint64_t reserved = search.reserve();
-    const int error = all_and(&reserved, 1, MPI_SUCCESS);
-    if (search.settle(error == MPI_SUCCESS && reserved != 0, context)) return MPI_SUCCESS;
-    if (error != MPI_SUCCESS) return error;
+    if (int error = all_and(&reserved, 1, MPI_SUCCESS)) {
+      search.give_up();
+      return error;
+    }
+    if (search.settle(reserved != 0, agreed)) return MPI_SUCCESS;
   }
   return MPI_ERR_OTHER;
 }
 
-void release_context(uint16_t context) {
-  if (context != kNoContext) give_back(context / kContextsPerCommunicator);
+void release_context(const Agreed& agreed, Group& group) {
+  if (agreed.context == kNoContext) return;
+  if (agreed.place == 0 || collectives::leave_place(group, agreed.place)) return give_back(agreed.context / kContextsPerCommunicator);
+  std::lock_guard lock(mutex);
+  assert(left_count < left.size());
+  left[left_count++] = {agreed, retain(&group)};
 }
 
 void open_contexts() {
   std::lock_guard lock(mutex);
   in_use.reset();
+  left_count = 0;
   in_use[0] = in_use[1] = true;
   in_use[matched_context() / kContextsPerCommunicator] = true;
 }

@@ -36,7 +36,7 @@ class Duplication final : public Attachment {
         members_(members_of(parent)),
         me_(std::find(members_.begin(), members_.end(), own_job_rank) - members_.begin()),
         tag_(kFirstTag + parent.idups++ % (kMaxTag - kFirstTag)),
-        search_(key_of(parent, Traffic::collectives, tag_)) {}
+        search_(key_of(parent, Traffic::collectives, tag_), made->inter ? nullptr : made->group) {}
 
   void begin() {
     if (search_.next(words_)) round();
@@ -85,7 +85,7 @@ class Duplication final : public Attachment {
     distance_ = 1;
     if (confirming_) {
       confirming_ = false;
-      if (search_.settle(words_[0] != 0, context_)) return end(MPI_SUCCESS);
+      if (search_.settle(words_[0] != 0, agreed_)) return end(MPI_SUCCESS);
     } else if (search_.choose(words_)) {
       confirming_ = true;
       words_[0] = search_.reserve();
@@ -95,7 +95,7 @@ class Duplication final : public Attachment {
   }
   void end(int error) {
     if (error == MPI_SUCCESS) {
-      give_context(*made_, context_);
+      give_context(*made_, agreed_);
       *place_ = handle_of(made_);
     } else {
       destroy_communicator(made_);
@@ -113,7 +113,7 @@ class Duplication final : public Attachment {
   int tag_;
   ContextSearch search_;
   ContextOffer words_{}, theirs_{};
-  uint16_t context_ = kNoContext;
+  Agreed agreed_{};
   size_t distance_ = 1;
   bool confirming_ = false, failed_ = false;
   device::PendingSteps steps_;

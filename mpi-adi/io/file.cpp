@@ -9,6 +9,7 @@
 
 #include "mpi-adi/core/errors.hpp"
 #include "mpi-adi/core/init.hpp"
+#include "mpi-adi/core/profiling.hpp"
 #include "mpi-adi/io/two_phase.hpp"
 
 namespace portunus::mpi::io {

@@ -127,7 +127,7 @@ static_assert(std::tuple_size_v<OfferOfAll> <= kMostWords);
 // The request of a shrinking whose user does not wait in the call: one agreement after the other, as in shrink().
 class Shrinking final : public Attachment {
  public:
-  Shrinking(Communicator& comm, MPI_Comm* place) : comm_(comm), place_(place), search_(key_of(comm, Traffic::groups, 0)) {
+  Shrinking(Communicator& comm, MPI_Comm* place) : comm_(comm), place_(place), search_(key_of(comm, Traffic::groups, 0), nullptr) {
     alive_.resize(members_of(comm).size());
   }
   int query(Request&, MPI_Status*) override { return error_; }
@@ -159,9 +159,9 @@ class Shrinking final : public Attachment {
   void reserve() {
     const uint64_t reserved = search_.reserve();
     agree_on({&reserved, 1}, [this](const Words& all, const std::vector<bool>& alive) {
-      uint16_t context;
-      if (!search_.settle(all[0] != 0, context)) return offer();
-      give_context(*made_, context);
+      Agreed agreed;
+      if (!search_.settle(all[0] != 0, agreed)) return offer();
+      give_context(*made_, agreed);
       if (alive == alive_) return end(MPI_SUCCESS);
       destroy_communicator(std::exchange(made_, nullptr));
       if (begin(*whole_) != MPI_SUCCESS) end(MPI_ERR_NO_MEM);
@@ -201,11 +201,11 @@ int shrink(const char* function, Communicator& comm, MPI_Comm* newcomm) {
   for (;;) {
     if (agree(comm, {}, alive) != MPI_SUCCESS) return no_memory(function, comm);
     Communicator* const made = communicator_of(comm, alive);
-    uint16_t context = kNoContext;
+    Agreed agreed;
     ContextOffer none{};
-    const int error =
-        made ? agree_on_context(all_and, key_of(comm, Traffic::groups, 0), context) : all_and(none.data(), none.size(), MPI_ERR_NO_MEM);
-    if (error == MPI_SUCCESS) give_context(*made, context);
+    const int error = made ? agree_on_context(all_and, key_of(comm, Traffic::groups, 0), nullptr, agreed)
+                           : all_and(none.data(), none.size(), MPI_ERR_NO_MEM);
+    if (error == MPI_SUCCESS) give_context(*made, agreed);
     if (error == MPI_SUCCESS && after == alive) {
       *newcomm = handle_of(made);
       return MPI_SUCCESS;

@@ -41,7 +41,15 @@ class CallTeam {
   int prepare(const GOAL_Call& call, goal_started& started);
   // As GOAL_Team_share.
   int share() { return memory_ ? memory_->make_all() : int{GOAL_SUCCESS}; }
-  // The same on the caller's schedule.
+  // As GOAL_Place_take, GOAL_Place_find, GOAL_Place_leave and GOAL_Team_lie_at.
+  int take_place(const GOAL_Group& part, uint64_t key) { return memory_ ? memory_->take_place(part, key) : 0; }
+  [[nodiscard]] int find_place(const GOAL_Group& part, uint64_t key) const { return memory_ ? memory_->find_place(part, key) : 0; }
+  bool leave_place(const GOAL_Group& part, int place) { return !memory_ || place == 0 || memory_->leave_place(part, place); }
+  void return_place(const GOAL_Group& part, int place) {
+    if (memory_ && place != 0) memory_->return_place(part, place);
+  }
+  int lie_at(CallTeam& whole, int place) { return memory_ && whole.memory_ ? memory_->lie_at(*whole.memory_, place) : int{GOAL_SUCCESS}; }
+  // As GOAL_Make_of.
   int make_of(GOAL_Schedule schedule, goal_started& started) const;
 
  private:

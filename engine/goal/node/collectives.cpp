@@ -3,6 +3,8 @@
 // Thread: as collectives.hpp says.
 #include "engine/goal/node/collectives.hpp"
 
+#include <unistd.h>
+
 #include <algorithm>
 #include <atomic>
 #include <cassert>
@@ -14,6 +16,7 @@
 #include "engine/goal/calls.hpp"
 #include "engine/goal/collectives/choice.hpp"
 #include "engine/goal/node/choice.hpp"
+#include "engine/goal/node/sizes.hpp"
 #include "portals/portals4_ext.h"
 
 namespace portunus::goal::node {
@@ -28,16 +31,6 @@ constexpr size_t kMostMemory = size_t{48} << 20;
 std::atomic<size_t> memory_in_use{0};
 
 constexpr uint32_t kSlotsTag = kTags, kBuffersTag = kTags + 1, kMiddleTag = kTags + 2, kLongTag = kTags + 3, kMadeTag = kTags + 4;
-
-// Slots for started collectives that are not short: 1 MiB a rank, less where many share a node. What is not long has slots of its own,
-// small enough to stay in the caches.
-constexpr size_t kStartedSlots = 4, kMostLong = 256 * 1024, kMiddle = 16 * 1024, kLeastLong = 2048;
-size_t long_buffer(size_t size) { return std::clamp((size_t{4} << 20) / kStartedSlots / size / 64 * 64, kLeastLong, kMostLong) + 48; }
-// Slots of a call that is made: the ranks may be one run apart, and more while that costs little.
-size_t made_slots(size_t room) { return room <= kMiddle ? kStartedSlots : 2; }
-// A contribution of parts to a call that is made; what does not fit is read where it lies.
-constexpr size_t kPartsRoom = 4096;
-size_t middle_buffer(size_t size) { return std::min(kMiddle + 48, long_buffer(size)); }
 
 bool is_reduction(GOAL_Call_kind kind) { return kind >= GOAL_CALL_REDUCE && kind <= GOAL_CALL_EXSCAN; }
 
@@ -113,10 +106,12 @@ Collectives::Collectives(const GOAL_Group& group, unsigned context, GOAL_Domain 
       context_(context),
       abort_(abort),
       waiting_(domain, abort),
-      short_(rank_, size_, kShortBuffer, kShortSlots, kSlotsTag, buffers_),
-      middle_(rank_, size_, middle_buffer(size_), kStartedSlots, kMiddleTag, buffers_),
-      long_(rank_, size_, long_buffer(size_), kStartedSlots, kLongTag, buffers_),
-      buffers_(rank_, size_, waiting_),
+      others_(rank_),
+      short_(rank_, size_, kShortBuffer, kShortSlots, kSlotsTag, others_),
+      middle_(rank_, size_, kMiddleBuffer, kStartedSlots, kMiddleTag, others_),
+      long_(rank_, size_, long_buffer(size_), kStartedSlots, kLongTag, others_),
+      buffers_(rank_, size_, others_, waiting_),
+      arena_(parts_per_unit(size_) * kPart),
       for_buffers_{kBuffersTag} {
   if (size_ < 2 || size_ > kMostRanks || !on_one_node(group)) stand(Standing::none);
 }
@@ -127,6 +122,7 @@ void Collectives::stand(Standing::State state) {
 }
 
 Collectives::~Collectives() {
+  if (place_ != Arena::kNone) whole_->arena_.raise(place_, {short_.slots.claimed(), middle_.slots.claimed()});
   if (any_pending() || !made_.empty()) {
     PendingRuns& all = PendingRuns::instance();
     const std::lock_guard held(all.lock);
@@ -151,13 +147,14 @@ int Collectives::prepare(Agreement& agreement, bool& may) {
     return GOAL_SUCCESS;
   }
   may = waiting_.prepare(group_) && PendingRuns::instance().attend() && may;
-  const int code = agreement.tell({.well = may, .crowded = waiting_.crowded(), .engine = waiting_.has_engine()});
+  int code = agreement.tell(
+      {.well = may, .crowded = waiting_.crowded(), .engine = waiting_.has_engine(), .process = getpid(), .memory = others_.word()});
   if (code == GOAL_ERR_NO_SPACE) return code;
   prepared_ = true;
   may = able_ = agreement.all_well();
   crowded_ = std::ranges::any_of(agreement.all, [](const Record& one) { return one.crowded != 0; });
   has_engine_ = std::ranges::any_of(agreement.all, [](const Record& one) { return one.engine != 0; });
-  return code;
+  return code == GOAL_SUCCESS && able_ ? others_.open(agreement) : code;
 }
 
 // All ranks come to the same: whether there is memory, and how much.
@@ -206,6 +203,7 @@ int Collectives::make_all() {
     [[nodiscard]] bool made() const { return memory.made(); }
   } whole{of_all_kinds_, buffers_.bytes_each()};
   for (const Lane* lane : {&short_, &middle_, &long_}) whole.each += lane->slots.bytes_each();
+  whole.each += (arena_.bytes() / 64 + size_ - 1) / size_ * 64;
   GOAL_Group group = group_;
   group.tag = kSlotsTag;
   Agreement agreement(group, context_, abort_);
@@ -214,8 +212,12 @@ int Collectives::make_all() {
   if (code == GOAL_SUCCESS && may) code = make_memory(whole, agreement, group);
   if (code == GOAL_SUCCESS && whole.made()) {
     std::byte* next = of_all_kinds_.part(0);
-    for (Lane* lane : {&short_, &middle_, &long_}) lane->slots.lie_at(std::exchange(next, next + size_ * lane->slots.bytes_each()));
-    code = buffers_.make_at(next, agreement);
+    for (Lane* lane : {&short_, &middle_, &long_}) {
+      const size_t each = lane->slots.bytes_each();
+      lane->slots.lie_at(std::exchange(next, next + size_ * each), each);
+    }
+    buffers_.lie_at(std::exchange(next, next + size_ * buffers_.bytes_each()));
+    arena_.lie_at(next);
     stand(Standing::here);
   }
   if (code == GOAL_SUCCESS || code == GOAL_ERR_NO_SPACE) return code;
@@ -326,7 +328,7 @@ Collectives::End Collectives::in_slots(const GOAL_Call& wanted, size_t bytes) {
     // A rank that finds all of them there need not have slept; the last to come never has. Sleepers are rung once, not by each
     // that comes.
     if (call.is_everybodys()) waiting_.ring();
-    return call.take(short_.slots, buffers_) == GOAL_SUCCESS ? End::well : End::mismatch;
+    return call.take(short_.slots, others_) == GOAL_SUCCESS ? End::well : End::mismatch;
   };
   const End end = through();
   if (behind) [[unlikely]]
@@ -402,7 +404,7 @@ int Collectives::make(const GOAL_Call& call, std::unique_ptr<MadeCall>& made) {
   GOAL_Group group = group_;
   group.tag = kMadeTag;
   // Memory is taken before the first exchange, on which others wait.
-  auto one = std::make_unique<MadeCall>(*this, call, bytes, room, made_slots(room), rank_, size_, group.tag, buffers_);
+  auto one = std::make_unique<MadeCall>(*this, call, bytes, room, made_slots(room), rank_, size_, group.tag, others_);
   if (!about_made_) about_made_.emplace(group, context_, abort_);
   {
     const std::lock_guard held(PendingRuns::instance().lock);

@@ -13,8 +13,10 @@
 #include <vector>
 
 #include "engine/goal/goal_call.h"
+#include "engine/goal/node/arena.hpp"
 #include "engine/goal/node/exchange_buffers.hpp"
 #include "engine/goal/node/made_call.hpp"
+#include "engine/goal/node/peer_memory.hpp"
 #include "engine/goal/node/pending_runs.hpp"
 #include "engine/goal/node/slot_call.hpp"
 #include "engine/goal/node/waiting.hpp"
@@ -46,6 +48,13 @@ class Collectives {
   void forget(MadeCall& made);
   // Makes memory of all kinds at once, before any call; waits for the other ranks. GOAL_SUCCESS also where there is none.
   int make_all();
+  // Places for the short calls of parts of the group, if make_all() has made memory: see GOAL_Place_take and what follows it.
+  int take_place(const GOAL_Group& part, uint64_t key);
+  int find_place(const GOAL_Group& part, uint64_t key) const;
+  bool leave_place(const GOAL_Group& part, int place);
+  void return_place(const GOAL_Group& part, int place);
+  // Before any call: short calls go through a place of that group, which outlives this. GOAL_SUCCESS or GOAL_ERR_NO_SPACE. Local.
+  int lie_at(Collectives& whole, int place);
   // The call that was not taken last has failed otherwise, for want of memory, and will be made again: it counts for nothing.
   void take_back();
   // Under the lock of PendingRuns.
@@ -60,7 +69,6 @@ class Collectives {
   struct Range {
     size_t from, bytes;
   };
-  static constexpr size_t kShortBuffer = 1008, kShortSlots = 32;
   // One exchange, from begin() to end(), and what it must be called by all ranks.
   class Exchange;
 
@@ -75,6 +83,9 @@ class Collectives {
   bool make_wanted();
   void stand(Standing::State state);
   int prepare(Agreement& agreement, bool& may);
+  // Whether all ranks of a part are in this group; and there may be a place for them.
+  [[nodiscard]] bool includes(const GOAL_Group& part) const;
+  [[nodiscard]] bool may_place(const GOAL_Group& part) const;
   int failure();
   // Whether this job wants a schedule with a certain algorithm instead.
   [[nodiscard]] bool is_forced(GOAL_Call_kind kind) const { return (forced_ >> kind & 1) != 0; }
@@ -88,7 +99,7 @@ class Collectives {
   [[nodiscard]] bool any_pending() const { return !short_.empty() || !middle_.empty() || !long_.empty() || !pending_made_.empty(); }
   Lane* lane_for(GOAL_Call_kind kind, size_t bytes);
   // Whether started calls may give parts that others read in place.
-  [[nodiscard]] bool takes_parts() const { return !has_engine_ && for_buffers_.state == Standing::here && buffers_.may_read_in_place(); }
+  [[nodiscard]] bool takes_parts() const { return !has_engine_ && others_.may_read(); }
   // Is it among those that have something under way?
   void settle(PendingRuns& all);
   void fail_all(int code, Ended& ended);
@@ -130,11 +141,15 @@ class Collectives {
   unsigned context_;
   AbortPredicate abort_;
   Waiting waiting_;
+  PeerMemory others_;
   Lane short_, middle_, long_;                  // short ones of all kinds, longer ones that were started
   std::vector<MadeCall*> made_, pending_made_;  // all; those that are under way. Under the lock of PendingRuns
   std::optional<Agreement> about_made_;
   ExchangeBuffers buffers_;
   SharedMemory of_all_kinds_;
+  Arena arena_;                   // in it
+  Collectives* whole_ = nullptr;  // the group in whose memory this one has a place
+  int place_ = Arena::kNone;
   Standing for_buffers_;
   Ways to_all_, to_each_;
   unsigned calls_ = 0;

@@ -109,9 +109,9 @@ class Collectives::Exchange {
  private:
   void read_in_place(size_t rank, Range range, std::byte* to) {
     switch (buffers_.read_in_place(rank, range.from, range.bytes, to)) {
-      case ExchangeBuffers::Read::all: return;
-      case ExchangeBuffers::Read::gone: end_ = End::never; return;
-      case ExchangeBuffers::Read::refused: note_mismatch();  // no memory of its process is there
+      case PeerMemory::Read::all: return;
+      case PeerMemory::Read::gone: end_ = End::never; return;
+      case PeerMemory::Read::refused: note_mismatch();  // no memory of its process is there
     }
   }
 

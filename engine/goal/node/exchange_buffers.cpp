@@ -4,13 +4,8 @@
 #include "engine/goal/node/exchange_buffers.hpp"
 #include "engine/host/copy_run.hpp"
 
-#include <sys/uio.h>
-
 #include <algorithm>
 #include <cassert>
-#include <cerrno>
-#include <cstdlib>
-#include <cstring>
 #include <utility>
 
 namespace portunus::goal::node {
@@ -20,15 +15,14 @@ namespace {
 // Readers follow a writer who has a core of his own at this distance.
 constexpr size_t kStride = 16 * 1024;
 
-constexpr uint64_t kProbed = 0x706f7274756e7573;
-
 }  // namespace
 
-ExchangeBuffers::ExchangeBuffers(size_t rank, size_t size, Waiting& waiting)
+ExchangeBuffers::ExchangeBuffers(size_t rank, size_t size, const PeerMemory& others, Waiting& waiting)
     : rank_(rank),
       size_(size),
       room_(std::clamp(kAllBuffers / size / kLine * kLine, kSmallBuffer, kMostBuffer)),
       ring_(room_ > kSmallBuffer ? 3 * room_ : 0),
+      others_(others),
       waiting_(waiting) {}
 
 size_t ExchangeBuffers::bytes_each() const { return small_buffers() + 2 * kSmallBuffer + ring_; }
@@ -45,48 +39,6 @@ size_t ExchangeBuffers::next_place(size_t bytes) {
   if (next_ + lines > ring_) next_ = 0;
   assert(next_ + lines <= ring_ && next_ % kLine == 0);
   return small_buffers() + 2 * kSmallBuffer + std::exchange(next_, next_ + lines);
-}
-
-int ExchangeBuffers::make(Agreement& agreement, const GOAL_Group& group, bool may) {
-  const int code = memory_.make(agreement, group, bytes_each(), may);
-  return code == GOAL_SUCCESS && made() ? probe(agreement) : code;
-}
-
-int ExchangeBuffers::make_at(std::byte* start, Agreement& agreement) {
-  memory_.lie_at(start, bytes_each());
-  return probe(agreement);
-}
-
-// Whether every rank can read the memory of every other one: each tells where it has a word, and all look.
-int ExchangeBuffers::probe(Agreement& agreement) {
-  std::vector<int> processes;
-  for (const Record& one : agreement.all) processes.push_back(static_cast<int>(one.process));
-  const uint64_t word = kProbed ^ rank_;
-  told(rank_).at = in_process(&word);
-  int code = agreement.tell({.well = 1});
-  if (code != GOAL_SUCCESS) return code;
-  processes_ = std::move(processes);
-  bool can = PtlxDebug("no-cma") == 0;
-  for (size_t i = 0; can && i < size_; ++i) {
-    uint64_t theirs = 0;
-    can =
-        is_in_place(i) && read_in_place(i, 0, sizeof theirs, reinterpret_cast<std::byte*>(&theirs)) == Read::all && theirs == (kProbed ^ i);
-  }
-  code = agreement.tell({.well = can});
-  if (!agreement.all_well()) processes_.clear();
-  return code;
-}
-
-ExchangeBuffers::Read ExchangeBuffers::read_memory(size_t rank, uint64_t at, size_t from, size_t bytes, std::byte* to) const {
-  assert(lies_in_process(at));
-  const uint64_t address = ~at + from;
-  for (size_t done = 0; done < bytes;) {
-    const iovec mine{to + done, bytes - done}, theirs{reinterpret_cast<void*>(address + done), bytes - done};
-    const ssize_t moved = process_vm_readv(processes_[rank], &mine, 1, &theirs, 1, 0);
-    if (moved <= 0) return moved < 0 && errno == ESRCH ? Read::gone : Read::refused;
-    done += static_cast<size_t>(moved);
-  }
-  return Read::all;
 }
 
 template <class Ready>
@@ -119,7 +71,7 @@ bool ExchangeBuffers::announce(const Announcement& mine) {
 
 bool ExchangeBuffers::offer(const Announcement& mine, const void* data) {
   if (number_ > 2 && !await_done_with(number_ - 2)) return false;
-  told(rank_) = {mine, in_process(data)};
+  told(rank_) = {mine, PeerMemory::in_process(data)};
   head(rank_).head.store(position(mine.bytes), std::memory_order_release);
   told_ = false;
   return true;

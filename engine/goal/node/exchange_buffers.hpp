@@ -20,8 +20,8 @@
 #include <cstddef>
 #include <cstdint>
 #include <utility>
-#include <vector>
 
+#include "engine/goal/node/peer_memory.hpp"
 #include "engine/goal/node/shared_memory.hpp"
 #include "engine/goal/node/waiting.hpp"
 
@@ -29,10 +29,10 @@ namespace portunus::goal::node {
 
 class ExchangeBuffers {
  public:
-  ExchangeBuffers(size_t rank, size_t size, Waiting& waiting);
-  int make(Agreement& agreement, const GOAL_Group& group, bool may);
-  // Instead: in size * bytes_each() zeroed bytes of memory that all ranks map.
-  int make_at(std::byte* start, Agreement& agreement);
+  ExchangeBuffers(size_t rank, size_t size, const PeerMemory& others, Waiting& waiting);
+  int make(Agreement& agreement, const GOAL_Group& group, bool may) { return memory_.make(agreement, group, bytes_each(), may); }
+  // Instead: size * bytes_each() zeroed bytes of memory that all ranks map.
+  void lie_at(std::byte* start) { memory_.lie_at(start, bytes_each()); }
   [[nodiscard]] bool made() const { return memory_.made(); }
   [[nodiscard]] size_t bytes_each() const;
   // The most that a rank may publish in one exchange.
@@ -54,7 +54,7 @@ class ExchangeBuffers {
   void publish(const void* data, size_t bytes);
   // Instead of both: `bytes` at `data` are read from there, if all may_read_in_place(). They stay as they are until await_done().
   bool offer(const Announcement& mine, const void* data);
-  [[nodiscard]] bool may_read_in_place() const { return !processes_.empty(); }
+  [[nodiscard]] bool may_read_in_place() const { return others_.may_read(); }
   // After end(): waits until all others have ended this exchange, too.
   bool await_done();
   // The offsets at which each rank's part begins in the contribution, and where the last one ends: between announce() and publish(), if
@@ -68,29 +68,22 @@ class ExchangeBuffers {
   [[nodiscard]] const Announcement& announcement(size_t rank) const { return told(rank).announcement; }
   [[nodiscard]] const std::byte* data(size_t rank) const { return memory_.part(rank) + told(rank).at; }
   // Whether it was offered; then it has no data(). Bytes of it, from `from` on.
-  [[nodiscard]] bool is_in_place(size_t rank) const { return lies_in_process(told(rank).at); }
-  enum class Read : uint8_t { all, gone, refused };  // `gone`: the rank has ended
-  Read read_in_place(size_t rank, size_t from, size_t bytes, std::byte* to) const {
-    return read_memory(rank, told(rank).at, from, bytes, to);
+  [[nodiscard]] bool is_in_place(size_t rank) const { return PeerMemory::lies_in_process(told(rank).at); }
+  PeerMemory::Read read_in_place(size_t rank, size_t from, size_t bytes, std::byte* to) const {
+    return others_.read(rank, told(rank).at, from, bytes, to);
   }
-  // The word that says where data lie: how far into what is shared; or, above kHighest, in their process: an address with all bits turned.
-  static uint64_t in_process(const void* data) { return ~reinterpret_cast<uint64_t>(data); }
-  static bool lies_in_process(uint64_t at) { return at > kHighest; }
-  // Bytes of another rank's memory, from `from` behind such a place on, if all may_read_in_place().
-  Read read_memory(size_t rank, uint64_t at, size_t from, size_t bytes, std::byte* to) const;
   [[nodiscard]] uint64_t place(size_t of, size_t to) const { return places(of)[to]; }
   void end();
 
  private:
   static constexpr unsigned kBits = 20;
-  static constexpr uint64_t kHighest = ~uint64_t{} >> 1;  // addresses of processes are below
   static constexpr size_t kLine = 64;
   static constexpr size_t kMostBuffer = 128 * 1024, kSmallBuffer = 16 * 1024, kAllBuffers = 1 << 20;
   static_assert(kMostBuffer < size_t{1} << kBits);
 
   struct Told {
     Announcement announcement;
-    uint64_t at;  // where the contribution lies in the rank's part, or in_process()
+    uint64_t at;  // where the contribution lies in the rank's part, or PeerMemory::in_process()
   };
   struct alignas(kLine) Head {
     alignas(kLine) std::atomic<uint64_t> head;
@@ -112,13 +105,12 @@ class ExchangeBuffers {
   bool await_ready(Ready&& ready);
   // Waits until all others are done with an exchange.
   bool await_done_with(uint64_t number);
-  int probe(Agreement& agreement);
 
   size_t rank_, size_, room_;
   size_t ring_, next_ = 0;  // bytes, and where its next contribution begins
+  const PeerMemory& others_;
   Waiting& waiting_;
   SharedMemory memory_;
-  std::vector<int> processes_;  // by rank, if all can read each other's memory
   uint64_t number_ = 0, done_by_all_ = 0;
   size_t published_ = 0;
   bool told_ = true;  // nobody sleeps for what was stored since

@@ -17,8 +17,8 @@ class Collectives;
 struct MadeCall {
   // `room`: bytes of a contribution at most; `slots`: of each rank, a power of two; `tag`: of the agreement about the memory.
   MadeCall(Collectives& group, const GOAL_Call& what, size_t part, size_t room, size_t slots, size_t rank, size_t size, uint32_t tag,
-           const ExchangeBuffers& memory)
-      : owner(&group), call(what), bytes(part), lane(rank, size, room, slots, tag, memory) {}
+           const PeerMemory& others)
+      : owner(&group), call(what), bytes(part), lane(rank, size, room, slots, tag, others) {}
   ~MadeCall();  // nothing of it is under way
   MadeCall(const MadeCall&) = delete;
   MadeCall& operator=(const MadeCall&) = delete;

@@ -36,7 +36,7 @@ void Lane::begin(Run& run) {
 
 void Lane::take(Run& run) {
   assert(run.has_begun && !run.has_taken);
-  run.code = run.call.take(slots, memory_);
+  run.code = run.call.take(slots, others_);
   run.has_taken = true;
 }
 

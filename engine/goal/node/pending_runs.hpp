@@ -62,9 +62,9 @@ class Ended {
 // Slots, and what is under way in them. All but empty() under the lock.
 class Lane {
  public:
-  // `tag`: of the agreement about its memory; `memory`: that of the group's ranks.
-  Lane(size_t rank, size_t size, size_t room, size_t slots, uint32_t tag, const ExchangeBuffers& memory)
-      : slots(rank, size, room, slots), standing{tag}, memory_(memory) {}
+  // `tag`: of the agreement about its memory; `others`: the memory of the group's ranks.
+  Lane(size_t rank, size_t size, size_t room, size_t slots, uint32_t tag, const PeerMemory& others)
+      : slots(rank, size, room, slots), standing{tag}, others_(others) {}
   [[nodiscard]] bool empty() const { return count_.load(std::memory_order_acquire) == 0; }  // pairs with resize()
 
   // A blocking call, whose number is claimed, until it is over.
@@ -92,7 +92,7 @@ class Lane {
   // All that it needs is there.
   void take(Run& run);
 
-  const ExchangeBuffers& memory_;
+  const PeerMemory& others_;
   std::deque<Run*> runs_;
   std::atomic<size_t> count_{0};
   uint64_t blocking_ = 0, last_ = 0;  // the last number that was begun here

@@ -22,7 +22,7 @@ struct Record {
   uint64_t crowded = 0;  // it has too few cores
   uint64_t engine = 0;   // its engine has a core of its own
   int64_t process = 0;   // its number there
-  int64_t memory = 0;    // rank 0: that of the memory
+  int64_t memory = 0;    // rank 0: that of the memory; or where it has the word by which its memory is probed
 };
 
 // The records of all ranks, again and again. Collective.

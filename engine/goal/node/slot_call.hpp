@@ -4,7 +4,7 @@
 // table of parts, one for each rank that gets one, and those parts that fit in behind it; a part that does not is read from where it lies
 // in the memory of the rank that gives it. Only those who read memory in place may make such calls.
 //
-//     part   | where it lies : 64 | its bytes : 64 |      from the contribution's beginning on, or ExchangeBuffers::in_process
+//     part   | where it lies : 64 | its bytes : 64 |      from the contribution's beginning on, or PeerMemory::in_process
 //
 // Thread: one at a time per object.
 // Invariants: begin(), then is_there() until it is, then take(), then is_released() until it is.
@@ -14,7 +14,7 @@
 #include <cstdint>
 
 #include "engine/goal/goal_call.h"
-#include "engine/goal/node/exchange_buffers.hpp"
+#include "engine/goal/node/peer_memory.hpp"
 #include "engine/goal/node/slots.hpp"
 
 namespace portunus::goal::node {
@@ -35,8 +35,9 @@ class SlotCall {
     while (next_ < end_ && (next_ == rank_ || (meets_ ? slots.has_begun(next_, number_) : slots.has_posted(next_, number_)))) ++next_;
     return next_ == end_;
   }
-  // GOAL_SUCCESS; GOAL_MISMATCH: another rank's call is another one; GOAL_ERR_FAILED: a rank has ended. `memory`: of the same group.
-  [[nodiscard]] int take(const Slots& slots, const ExchangeBuffers& memory) const;
+  // GOAL_SUCCESS; GOAL_MISMATCH: another rank's call is another one; GOAL_ERR_FAILED: a rank has ended. `others`: the memory of the group's
+  // ranks.
+  [[nodiscard]] int take(const Slots& slots, const PeerMemory& others) const;
   // Whether nobody needs this rank's memory any more.
   [[nodiscard]] bool is_released(const Slots& slots) const { return !lends_ || all_have_taken(slots); }
 
@@ -46,7 +47,7 @@ class SlotCall {
   };
 
   void give_parts(std::byte* to, size_t room);
-  [[nodiscard]] int take_parts(const Slots& slots, const ExchangeBuffers& memory) const;
+  [[nodiscard]] int take_parts(const Slots& slots, const PeerMemory& others) const;
   [[nodiscard]] bool all_have_taken(const Slots& slots) const;
   // The bytes of a REDUCE_SCATTER that a rank gets.
   [[nodiscard]] size_t scattered_to(size_t rank) const;

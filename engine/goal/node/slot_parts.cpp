@@ -34,14 +34,14 @@ void SlotCall::give_parts(std::byte* to, size_t room) {
       copy(to + next, from, bytes);
       next += bytes;
     } else {
-      part.at = ExchangeBuffers::in_process(from);
+      part.at = PeerMemory::in_process(from);
       lends_ = true;
     }
     std::memcpy(to + i * sizeof part, &part, sizeof part);
   }
 }
 
-int SlotCall::take_parts(const Slots& slots, const ExchangeBuffers& memory) const {
+int SlotCall::take_parts(const Slots& slots, const PeerMemory& others) const {
   const bool is_gather = call_.kind == GOAL_CALL_GATHERV, is_scatter = call_.kind == GOAL_CALL_SCATTERV;
   const bool is_root = !is_gather && !is_scatter ? false : rank_ == static_cast<size_t>(call_.root);
   auto* const out = static_cast<std::byte*>(call_.out);
@@ -61,10 +61,10 @@ int SlotCall::take_parts(const Slots& slots, const ExchangeBuffers& memory) cons
     std::memcpy(&part, slots.data(i, number_) + (is_gather ? 0 : rank_) * sizeof part, sizeof part);
     if (part.bytes != bytes) {
       code = GOAL_MISMATCH;
-    } else if (bytes > 0 && ExchangeBuffers::lies_in_process(part.at)) {
-      const auto read = memory.read_memory(i, part.at, 0, bytes, to);
-      if (read == ExchangeBuffers::Read::gone) return GOAL_ERR_FAILED;
-      if (read == ExchangeBuffers::Read::refused) code = GOAL_MISMATCH;  // no memory of its process is there
+    } else if (bytes > 0 && PeerMemory::lies_in_process(part.at)) {
+      const auto read = others.read(i, part.at, 0, bytes, to);
+      if (read == PeerMemory::Read::gone) return GOAL_ERR_FAILED;
+      if (read == PeerMemory::Read::refused) code = GOAL_MISMATCH;  // no memory of its process is there
     } else if (bytes > 0) {
       if (part.at > slots.room() || bytes > slots.room() - part.at) return GOAL_MISMATCH;
       copy_run(to, slots.data(i, number_) + part.at, bytes);
@@ -80,7 +80,7 @@ bool SlotCall::all_have_taken(const Slots& slots) const {
   for (size_t i = 0; i < size_; ++i) {
     Part part;
     std::memcpy(&part, slots.data(rank_, number_) + i * sizeof part, sizeof part);
-    if (ExchangeBuffers::lies_in_process(part.at) && !slots.has_taken(i, number_)) return false;
+    if (PeerMemory::lies_in_process(part.at) && !slots.has_taken(i, number_)) return false;
   }
   return true;
 }

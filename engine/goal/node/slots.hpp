@@ -26,14 +26,25 @@ class Slots {
   // `room`: bytes of a contribution at most, such that a slot is a number of cache lines; `slots`: how many there are, a power of two.
   Slots(size_t rank, size_t size, size_t room, size_t slots) : rank_(rank), size_(size), stride_(sizeof(Head) + room), slots_(slots) {}
   int make(Agreement& agreement, const GOAL_Group& group, bool may) { return memory_.make(agreement, group, bytes_each(), may); }
-  // Instead: size * bytes_each() zeroed bytes of memory that all ranks map.
-  void lie_at(std::byte* start) { memory_.lie_at(start, bytes_each()); }
+  // Instead: bytes_each() bytes of each rank, `apart` from each other, of memory that all ranks map; numbers in it are zero.
+  void lie_at(std::byte* start, size_t apart) { memory_.lie_at(start, apart); }
   [[nodiscard]] bool made() const { return memory_.made(); }
   [[nodiscard]] size_t bytes_each() const { return sizeof(Place) + slots_ * stride_; }
+  static constexpr size_t bytes_each(size_t room, size_t slots) { return sizeof(Place) + slots * (sizeof(Head) + room); }
   [[nodiscard]] size_t room() const { return stride_ - sizeof(Head); }
 
-  // The number of the next collective, from 1 on.
+  // The number of the next collective, from 1 on; and how many were claimed.
   uint64_t claim() { return ++number_; }
+  [[nodiscard]] uint64_t claimed() const { return number_; }
+  // Zeroes the numbers that so many collectives may have written, of all ranks; nobody is in any.
+  void clear(uint64_t collectives) {
+    for (size_t rank = 0; collectives > 0 && rank < size_; ++rank) {
+      place(rank).begun.store(0, std::memory_order_relaxed);
+      place(rank).taken.store(0, std::memory_order_relaxed);
+      for (uint64_t number = 1; number <= std::min<uint64_t>(collectives, slots_); ++number)
+        slot(rank, number).number.store(0, std::memory_order_relaxed);
+    }
+  }
   // Whether a contribution to this one may be written. This rank has taken all up to `taken`.
   bool has_room(uint64_t number, uint64_t taken) { return number <= taken + slots_ && others_have_taken(number); }
   // The place of this rank's contribution, of room() bytes, to be written before it begins that number.

@@ -322,6 +322,7 @@ int main() {
   through_memory_of_the_node(world);
   sharing_precedes_the_first_call(world);
   parts_of_any_length(world, random);
+  parts_have_places(world);
   if (size > 1) one_is_given_up(world);
   GOAL_Team_close(&team);
   expect(team == nullptr, "closing a team");

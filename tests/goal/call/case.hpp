@@ -188,6 +188,8 @@ inline size_t calls = 0;
 
 // Collectives in a schedule of the program's own, which a team starts again and again; and its text.
 void a_schedule_of_the_programs(const GOAL_Group& world);
+// Parts of a team lie at places in its memory (places_test.cpp).
+void parts_have_places(const GOAL_Group& world);
 // Short messages between ranks of a node go through memory that these share, in runs that send no message.
 void through_memory_of_the_node(const GOAL_Group& world);
 

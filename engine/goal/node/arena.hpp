@@ -1,0 +1,66 @@
+// Places in the memory of a group for the parts of it that have collectives of their own: no rank waits for another to get one.
+//
+// The memory is 64 units. Rank 0 of a part takes a run of them and writes the part's tag, which is made of its ranks and of a key that is
+// no other part's of the same ranks, where the others find it. All that lies in units nobody has is zero.
+//
+// Thread: any. All words are atomic; a place is written by those who have it.
+// Invariants: a tag is stored with release behind the units' zeroes, and loaded with acquire. A rank leaves with release behind its last
+// use, and rank 0 frees the units when it has loaded with acquire that all others have left: so nobody looks for the tag any more.
+// A rank that ends without leaving keeps its places from ever being free.
+#pragma once
+
+#include <array>
+#include <atomic>
+#include <cstddef>
+#include <cstdint>
+
+namespace portunus::goal::node {
+
+class Arena {
+ public:
+  static constexpr int kUnits = 64;
+  // `unit`: bytes of which a place has some, a multiple of 64.
+  explicit Arena(size_t unit) : unit_(unit) {}
+  [[nodiscard]] size_t bytes() const { return sizeof(Table) + kUnits * unit_; }
+  // In bytes() zeroed bytes of memory that all ranks of the group map.
+  void lie_at(std::byte* start) { table_ = reinterpret_cast<Table*>(start); }
+  [[nodiscard]] bool made() const { return table_ != nullptr; }
+
+  static constexpr int kNone = 0;
+  // A place of so many bytes, or kNone: there is no room.
+  int take(size_t bytes, uint64_t tag);
+  // The place with the tag; kNone: nobody has taken one.
+  [[nodiscard]] int find(uint64_t tag) const;
+  [[nodiscard]] std::byte* at(int place) const;
+  // The words of the place that count what was written there: its ranks raise them, and the last one who clears it reads them.
+  static constexpr size_t kCounts = 2;
+  using Counts = std::array<uint64_t, kCounts>;
+  void raise(int place, const Counts& counts);
+  [[nodiscard]] Counts counts(int place) const;
+  // For each rank of the part but 0: it will not use the place any more.
+  void leave(int place) { group(place).left.fetch_add(1, std::memory_order_release); }
+  // For rank 0: so many others have left; then it clears what was written, and gives up the units.
+  [[nodiscard]] bool have_left(int place, size_t others) const { return group(place).left.load(std::memory_order_acquire) == others; }
+  void free(int place, size_t bytes);
+
+ private:
+  struct alignas(64) Group {
+    std::atomic<uint64_t> tag;
+    std::atomic<uint64_t> left;
+    std::array<std::atomic<uint64_t>, kCounts> counts;
+  };
+  struct Table {
+    alignas(64) std::atomic<uint64_t> taken;  // a bit for each unit
+    std::array<Group, kUnits> groups;         // by their first unit
+  };
+  static_assert(std::atomic<uint64_t>::is_always_lock_free && sizeof(Table) % 64 == 0);
+
+  [[nodiscard]] Group& group(int place) const { return table_->groups[static_cast<size_t>(place - 1)]; }
+  [[nodiscard]] size_t units(size_t bytes) const { return (bytes + unit_ - 1) / unit_; }
+  static uint64_t run(size_t units) { return units < kUnits ? (uint64_t{1} << units) - 1 : ~uint64_t{0}; }
+
+  size_t unit_;
+  Table* table_ = nullptr;
+};
+
+}  // namespace portunus::goal::node

@@ -1,0 +1,90 @@
+// Groups whose short calls go through a place in the memory of another group, from the first call on: see GOAL_Place_take.
+//
+// Thread: as collectives.hpp says; places of one group are taken and left by any thread.
+#include <algorithm>
+#include <utility>
+
+#include "engine/goal/node/collectives.hpp"
+#include "engine/goal/node/sizes.hpp"
+
+namespace portunus::goal::node {
+
+namespace {
+
+int rank_in_job(const GOAL_Group& part, int member) { return part.ranks ? part.ranks[member] : member; }
+
+// Differs for parts that differ in their key, their ranks or the order of these, but for one chance in 2^63.
+uint64_t tag_of(const GOAL_Group& part, uint64_t key) {
+  uint64_t tag = key;
+  const auto mix = [&](uint64_t word) {  // the finalizer of MurmurHash3
+    tag ^= word;
+    tag = (tag ^ tag >> 33) * 0xff51afd7ed558ccdu;
+    tag = (tag ^ tag >> 33) * 0xc4ceb9fe1a85ec53u;
+    tag = tag ^ tag >> 33;
+  };
+  mix(static_cast<uint64_t>(part.size));
+  for (int i = 0; i < part.size; ++i) mix(uint64_t{static_cast<uint32_t>(rank_in_job(part, i))} + 0x9e3779b97f4a7c15u);
+  return tag | 1;
+}
+
+void lay(std::byte* start, Slots& shorts, Slots& middles) {
+  shorts.lie_at(start, kPart);
+  middles.lie_at(start + kShortPart, kPart);
+}
+
+}  // namespace
+
+bool Collectives::includes(const GOAL_Group& part) const {
+  for (int i = 0; i < part.size; ++i)
+    if (std::ranges::find(ranks_, rank_in_job(part, i)) == ranks_.end()) return false;
+  return true;
+}
+
+bool Collectives::may_place(const GOAL_Group& part) const {
+  return arena_.made() && part.size > 1 && part.size <= static_cast<int>(size_) && includes(part);
+}
+
+int Collectives::take_place(const GOAL_Group& part, uint64_t key) {
+  if (!may_place(part)) return Arena::kNone;
+  return arena_.take(static_cast<size_t>(part.size) * kPart, tag_of(part, key));
+}
+
+int Collectives::find_place(const GOAL_Group& part, uint64_t key) const {
+  return may_place(part) ? arena_.find(tag_of(part, key)) : Arena::kNone;
+}
+
+bool Collectives::leave_place(const GOAL_Group& part, int place) {
+  if (part.rank != 0) {
+    arena_.leave(place);
+    return true;
+  }
+  const auto size = static_cast<size_t>(part.size);
+  if (!arena_.have_left(place, size - 1)) return false;
+  const Arena::Counts counts = arena_.counts(place);
+  Slots shorts(0, size, kShortBuffer, kShortSlots), middles(0, size, kMiddleBuffer, kStartedSlots);
+  lay(arena_.at(place), shorts, middles);
+  shorts.clear(counts[0]);
+  middles.clear(counts[1]);
+  arena_.free(place, size * kPart);
+  return true;
+}
+
+void Collectives::return_place(const GOAL_Group& part, int place) { arena_.free(place, static_cast<size_t>(part.size) * kPart); }
+
+int Collectives::lie_at(Collectives& whole, int place) {
+  if (short_.standing.state != Standing::early || place == Arena::kNone) return GOAL_SUCCESS;
+  std::vector<size_t> members;
+  for (const int rank : ranks_) members.push_back(static_cast<size_t>(std::ranges::find(whole.ranks_, rank) - whole.ranks_.begin()));
+  if (!waiting_.prepare(group_) || !PendingRuns::instance().attend()) return GOAL_ERR_NO_SPACE;
+  others_.open_as(whole.others_, members);
+  prepared_ = able_ = true;
+  crowded_ = whole.crowded_;
+  has_engine_ = whole.has_engine_;
+  lay(whole.arena_.at(place), short_.slots, middle_.slots);
+  short_.standing.state = middle_.standing.state = Standing::here;
+  whole_ = &whole;
+  place_ = place;
+  return GOAL_SUCCESS;
+}
+
+}  // namespace portunus::goal::node

@@ -1,0 +1,34 @@
+// How much memory each kind of collective has on a node.
+//
+// Thread: any; pure.
+#pragma once
+
+#include <algorithm>
+#include <cstddef>
+
+#include "engine/goal/node/arena.hpp"
+#include "engine/goal/node/slots.hpp"
+
+namespace portunus::goal::node {
+
+// Short ones of all kinds.
+inline constexpr size_t kShortBuffer = 1008, kShortSlots = 32;
+
+// Slots for started collectives that are not short: 1 MiB a rank, less where many share a node. What is not long has slots of its own,
+// small enough to stay in the caches.
+inline constexpr size_t kStartedSlots = 4, kMostLong = 256 * 1024, kMiddle = 16 * 1024;
+inline size_t long_buffer(size_t size) { return std::clamp((size_t{4} << 20) / kStartedSlots / size / 64 * 64, kMiddle, kMostLong) + 48; }
+inline constexpr size_t kMiddleBuffer = kMiddle + 48;
+// Slots of a call that is made: the ranks may be one run apart, and more while that costs little.
+inline size_t made_slots(size_t room) { return room <= kMiddle ? kStartedSlots : 2; }
+// A contribution of parts to a call that is made; what does not fit is read where it lies.
+inline constexpr size_t kPartsRoom = 4096;
+
+// A rank's part of a place in another group's memory: short slots, and middle ones. It is the same for groups of any size, so that the next
+// group finds numbers where the last one had numbers.
+inline constexpr size_t kShortPart = Slots::bytes_each(kShortBuffer, kShortSlots);
+inline constexpr size_t kPart = kShortPart + Slots::bytes_each(kMiddleBuffer, kStartedSlots);
+// A group's memory has places for 64 parts, or more if it has many ranks, in 16 MiB at most.
+inline size_t parts_per_unit(size_t size) { return std::clamp<size_t>(size / 8, 1, (size_t{16} << 20) / kPart / Arena::kUnits); }
+
+}  // namespace portunus::goal::node
