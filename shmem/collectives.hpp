@@ -57,6 +57,10 @@ class Collectives {
 
   // Makes what its PEs share for all calls, which else the fourth of a kind makes. Collective, before any other call.
   void share_memory();
+  // A place for its calls in what the world's PEs share (GOAL_Place_take): PE 0 takes one, and the others find it, if there is any, when it
+  // has done so. `key` is no other team's.
+  void take_place(uint64_t key);
+  void find_place(uint64_t key);
   void barrier();
   // dest = the root's source, on all, `at_root` says whether on the root as well.
   void broadcast(void* dest, const void* source, size_t bytes, int root, bool at_root);
@@ -105,6 +109,7 @@ class Collectives {
   std::vector<int> ranks_, nodes_;  // of `group_`
   GOAL_Group group_{};
   GOAL_Team goal_ = nullptr, later_ = nullptr;
+  int place_ = 0;
   bool asked_ = false;
   uint8_t reaches_all_ = 0;
 };

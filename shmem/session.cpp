@@ -107,7 +107,7 @@ Session::Session(int thread_level)
   runtime.n_pes = job_.facts.size;
   deaths_open(interface_.handle);
   teams_open();
-  fixed_teams.world->collectives->share_memory();
+  teams_share_memory();
   announce(engine);
 }
 

@@ -63,6 +63,17 @@ struct Wish {
   int num_contexts;
 };
 
+// Gives new teams of this PE, where there are any, places for their collectives. Collective over `parent`, which has all their PEs.
+void place_collectives(Team& parent, std::span<Team* const> made) {
+  if (!parent.on_node) return;
+  const auto key = [](const Team& team) { return team.meetings | team.id; };  // its generation and number
+  for (Team* team : made)
+    if (team) team->collectives->take_place(key(*team));
+  parent.collectives->barrier();
+  for (Team* team : made)
+    if (team) team->collectives->find_place(key(*team));
+}
+
 // This PE is, of the teams that a split of `parent` makes, in those of `wishes` that have it (my_pe >= 0). Number i is that of
 // wish i; `first` says where the numbers of this PE's teams begin among all. Null where a wish does not have this PE, or for all
 // if there are not enough numbers; then all PEs of the parent agree on that.
@@ -84,6 +95,7 @@ bool make_teams(Team& parent, std::span<const Wish> wishes, std::span<const size
     const std::lock_guard lock(split_teams_guard);
     split_teams().push_back(made[i]);
   }
+  place_collectives(parent, made);
   return true;
 }
 
@@ -180,6 +192,11 @@ void teams_open() {
     if (runtime.peers[pe].on_node()) here.push_back(pe);
   const auto me = std::find(here.begin(), here.end(), runtime.my_pe) - here.begin();
   fixed_teams.shared = new Team(Members(std::move(here)), static_cast<int>(me), kSharedId, 0, 0);
+}
+
+void teams_share_memory() {
+  fixed_teams.world->collectives->share_memory();
+  place_collectives(*fixed_teams.world, {&fixed_teams.shared, 1});
 }
 
 void teams_close() {

@@ -73,6 +73,8 @@ inline shmem_team_t handle_of(Team* team) {
 // After `runtime` is filled; and before it is emptied, when nobody uses teams any more. Destroys what the program left.
 void teams_open();
 void teams_close();
+// Makes what the PEs of a node share for their collectives. Collective over the job, behind teams_open().
+void teams_share_memory();
 
 // A number for a team that is formed without a split, and its generation; for the deprecated active sets. Never given back.
 struct TeamNumber {

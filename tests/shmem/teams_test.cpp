@@ -131,6 +131,27 @@ TEST(Team, TheConfigIsKept) {
   shmem_team_destroy(team);
 }
 
+// More at once than the node has places for, rows and columns among them, each with collectives of its own from the first on.
+TEST(Team, CollectivesAreRightOnTeamsThatComeAndGo) {
+  std::vector<shmem_team_t> here;
+  for (int i = 0; i < rounds(60); ++i) {
+    shmem_team_t x, y;
+    EXPECT_EQ(shmem_team_split_2d(SHMEM_TEAM_WORLD, 1 + i % 3, nullptr, 0, &x, nullptr, 0, &y), 0);
+    here.insert(here.end(), {x, y});
+    for (size_t k = 0; k < here.size(); k += 3) {
+      int sum = 0;
+      for (int pe = 0; pe < shmem_team_n_pes(here[k]); ++pe) sum += shmem_team_translate_pe(here[k], pe, SHMEM_TEAM_WORLD);
+      EXPECT_EQ(sum_of(here[k]), sum);
+    }
+    while (here.size() > (i % 20 == 19 ? 0u : 60u)) {
+      shmem_team_destroy(here.front());
+      here.erase(here.begin());
+    }
+  }
+  for (shmem_team_t each : here) shmem_team_destroy(each);
+  shmem_barrier_all();
+}
+
 // More teams than there are numbers, one after the other; then until there are none.
 TEST(Team, NumbersAreUsedAgainAndTheirEndIsToldToAll) {
   std::vector<shmem_team_t> teams;
