@@ -31,28 +31,33 @@ class SharedMemory {
   SharedMemory& operator=(const SharedMemory&) = delete;
   ~SharedMemory() { drop(); }
 
-  // Zeroed, at a multiple of `alignment`, which is a power of two. False: there is no room.
-  bool make(size_t bytes, size_t alignment = 1) {
+  // Zeroed, at a multiple of `alignment`, which is a power of two. `later`: more bytes behind, which nobody touches before reserve() has
+  // made room for them. False: there is no room.
+  bool make(size_t bytes, size_t alignment = 1, size_t later = 0) {
     uint32_t chance;
     if (getrandom(&chance, sizeof chance, 0) != sizeof chance) return false;
     number_ = int64_t{getpid()} << 32 | chance;
     const int file = shm_open(Name(*this).text, O_RDWR | O_CREAT | O_EXCL, 0600);
     named_ = file >= 0;
     const auto length = static_cast<off_t>(bytes);
-    if (named_ &&
-        (pages_ == Pages::reserved ? posix_fallocate(file, 0, length) == 0 : has_room(file, bytes) && ftruncate(file, length) == 0))
-      map(file, bytes, alignment);
-    if (file >= 0) close(file);
+    const bool has_pages = named_ && (pages_ == Pages::reserved ? posix_fallocate(file, 0, length) == 0 : has_room(file, bytes));
+    if (has_pages && ((pages_ == Pages::reserved && later == 0) || ftruncate(file, length + static_cast<off_t>(later)) == 0))
+      map(file, bytes + later, alignment);
+    keep_or_close(file, later);
     if (!is_mapped()) forget_name();
     return is_mapped();
   }
   // Maps memory of so many bytes that another has made. False: it cannot be mapped.
-  bool join(int64_t number, size_t bytes, size_t alignment = 1) {
+  bool join(int64_t number, size_t bytes, size_t alignment = 1, size_t later = 0) {
     number_ = number;
     const int file = shm_open(Name(*this).text, O_RDWR, 0);
-    if (file >= 0) map(file, bytes, alignment);
-    if (file >= 0) close(file);
+    if (file >= 0) map(file, bytes + later, alignment);
+    keep_or_close(file, later);
     return is_mapped();
+  }
+  // Makes room for some of the later bytes. Any thread. False: there is none.
+  bool reserve(const std::byte* from, size_t bytes) const {
+    return posix_fallocate(file_, static_cast<off_t>(from - start_), static_cast<off_t>(bytes)) == 0;
   }
   // For the maker, once all have joined or somebody cannot.
   void forget_name() {
@@ -61,6 +66,7 @@ class SharedMemory {
   void drop() {
     forget_name();
     if (is_mapped()) munmap(std::exchange(start_, nullptr), bytes_);
+    if (file_ >= 0) close(std::exchange(file_, -1));
   }
 
   [[nodiscard]] bool is_mapped() const { return start_ != nullptr; }
@@ -79,6 +85,10 @@ class SharedMemory {
   static bool has_room(int file, size_t bytes) {
     struct statvfs found;
     return fstatvfs(file, &found) == 0 && bytes <= uint64_t{found.f_bavail} * found.f_frsize;
+  }
+  void keep_or_close(int file, size_t later) {
+    if (is_mapped() && later > 0) file_ = file;
+    else if (file >= 0) close(file);
   }
   void map(int file, size_t bytes, size_t alignment) {
     // Room around it, so that some place in it is aligned.
@@ -101,6 +111,7 @@ class SharedMemory {
   const Pages pages_;
   int64_t number_ = 0;
   bool named_ = false;
+  int file_ = -1;  // kept for reserve()
   std::byte* start_ = nullptr;
   size_t bytes_ = 0;
 };

@@ -97,14 +97,14 @@ int GOAL_Team_open(const GOAL_Group *group, unsigned context, unsigned options, 
 /* Sets *team to NULL. Local: others may still be in the last call. Behind all GOAL_Release of what was started. */
 void GOAL_Team_close(GOAL_Team *team);
 
-/* Makes the memory that the calls of a team on one node share (9 to 40 MiB for all ranks together, most of which is never touched), which
+/* Makes the memory that the calls of a team on one node share (3 to 24 MiB for all ranks together, most of which is never touched), which
  * otherwise some of the first blocking calls make, and none that is started. Waits until all ranks call it, before any other call of the
  * team. GOAL_SUCCESS, also where there is none to make: calls then go by messages; codes as GOAL_Call_run. Takes 0.2 to 10 ms. */
 int GOAL_Team_share(GOAL_Team team);
 
 /* A team of a part of the ranks of `whole`, which shares memory (GOAL_Team_share), may have a place in that for its short calls, from the
- * first on. There is room for parts of 64 ranks together, for more if `whole` has 16 or more. All of these are local, for any thread; 0 is
- * no place: there is no room, `whole` shares no memory, or a rank of the part is not in it.
+ * first on, and for its buffers. There is room for parts of 64 ranks together, or 16 as large as `whole`, in 32 MiB. All of these are local,
+ * for any thread; 0 is no place: there is no room, `whole` shares no memory, or a rank of the part is not in it.
  * GOAL_Place_take: by rank 0 of the part, which is done before any other rank calls GOAL_Place_find with the same ranks and `key`, that no
  * other part of these ranks has which has not left. GOAL_Place_leave: by each rank once, behind GOAL_Team_close of the part's team; 0: rank
  * 0 has to call it again later, as another rank has not left; until then the part's key is not used again. */

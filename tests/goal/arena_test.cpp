@@ -15,14 +15,20 @@ constexpr size_t kUnit = 128;
 
 class AnArena : public testing::Test {
  protected:
-  AnArena() : memory_(static_cast<std::byte*>(std::aligned_alloc(64, Arena(kUnit).bytes()))) {
-    std::fill_n(memory_.get(), Arena(kUnit).bytes(), std::byte{0});
-    one.lie_at(memory_.get());
-    other.lie_at(memory_.get());
+  AnArena() : memory_(static_cast<std::byte*>(std::aligned_alloc(64, kBytes))) {
+    std::fill_n(memory_.get(), kBytes, std::byte{0});
+    for (Arena* arena : {&one, &other})
+      arena->lie_at(memory_.get(), memory_.get() + Arena::table_bytes(), [this](const std::byte*, size_t bytes) {
+        reserved += bytes;
+        return has_room.load();
+      });
   }
   Arena one{kUnit}, other{kUnit};
+  std::atomic<size_t> reserved{0};
+  std::atomic<bool> has_room{true};
 
  private:
+  static constexpr size_t kBytes = Arena::table_bytes() + Arena::kUnits * kUnit;
   struct Free {
     void operator()(void* memory) const { std::free(memory); }
   };
@@ -57,11 +63,27 @@ TEST_F(AnArena, HasAPlaceOfAllUnits) {
   EXPECT_NE(one.take(1, 6), Arena::kNone);
 }
 
+TEST_F(AnArena, ReservesAUnitOnceAndHasNoPlaceWhereThereIsNoRoom) {
+  has_room = false;
+  EXPECT_EQ(one.take(2 * kUnit, 4), Arena::kNone);
+  EXPECT_EQ(other.find(4), Arena::kNone);
+  has_room = true;
+  reserved = 0;
+  for (int turn = 0; turn < 3; ++turn) {
+    const int place = one.take(2 * kUnit, 4);
+    ASSERT_NE(place, Arena::kNone);
+    one.free(place, 2 * kUnit);
+  }
+  EXPECT_EQ(reserved.load(), 2 * kUnit);
+  EXPECT_NE(one.take(3 * kUnit, 4), Arena::kNone);
+  EXPECT_EQ(reserved.load(), 5 * kUnit);
+}
+
 TEST_F(AnArena, CountsWhoHasLeftAndWhatWasWritten) {
   const int place = one.take(kUnit, 7);
-  other.raise(place, {4, 9});
-  one.raise(place, {6, 2});
-  EXPECT_EQ(one.counts(place), (Arena::Counts{6, 9}));
+  other.raise(place, {4, 9, 0});
+  one.raise(place, {6, 2, 3});
+  EXPECT_EQ(one.counts(place), (Arena::Counts{6, 9, 3}));
   EXPECT_FALSE(one.have_left(place, 1));
   other.leave(place);
   EXPECT_TRUE(one.have_left(place, 1));
@@ -69,7 +91,7 @@ TEST_F(AnArena, CountsWhoHasLeftAndWhatWasWritten) {
   EXPECT_EQ(other.find(7), Arena::kNone);
   ASSERT_EQ(one.take(kUnit, 9), place);
   EXPECT_FALSE(one.have_left(place, 1));
-  EXPECT_EQ(one.counts(place), (Arena::Counts{0, 0}));
+  EXPECT_EQ(one.counts(place), (Arena::Counts{0, 0, 0}));
 }
 
 // Places of different lengths by many at once: nobody gets what another has.

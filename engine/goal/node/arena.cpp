@@ -15,10 +15,17 @@ int Arena::take(size_t bytes, uint64_t tag) {
     size_t first = 0;
     while (first + wanted <= kUnits && (taken & run(wanted) << first) != 0) ++first;
     if (first + wanted > kUnits) return kNone;
+    const uint64_t mine = run(wanted) << first;
     // With acquire, for the zeroes of those who had them.
-    if (!table_->taken.compare_exchange_weak(taken, taken | run(wanted) << first, std::memory_order_acquire, std::memory_order_relaxed))
-      continue;
+    if (!table_->taken.compare_exchange_weak(taken, taken | mine, std::memory_order_acquire, std::memory_order_relaxed)) continue;
     const int place = static_cast<int>(first) + 1;
+    if ((table_->reserved.load(std::memory_order_relaxed) & mine) != mine) {
+      if (!reserve_(at(place), wanted * unit_)) {
+        table_->taken.fetch_and(~mine, std::memory_order_release);
+        return kNone;
+      }
+      table_->reserved.fetch_or(mine, std::memory_order_relaxed);
+    }
     assert(group(place).left.load(std::memory_order_relaxed) == 0 && group(place).tag.load(std::memory_order_relaxed) == 0);
     group(place).tag.store(tag, std::memory_order_release);
     return place;
@@ -33,7 +40,7 @@ int Arena::find(uint64_t tag) const {
 
 std::byte* Arena::at(int place) const {
   assert(place > kNone && place <= kUnits);
-  return reinterpret_cast<std::byte*>(table_ + 1) + static_cast<size_t>(place - 1) * unit_;
+  return start_ + static_cast<size_t>(place - 1) * unit_;
 }
 
 void Arena::raise(int place, const Counts& counts) {

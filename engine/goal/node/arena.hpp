@@ -13,6 +13,8 @@
 #include <atomic>
 #include <cstddef>
 #include <cstdint>
+#include <functional>
+#include <utility>
 
 namespace portunus::goal::node {
 
@@ -21,9 +23,15 @@ class Arena {
   static constexpr int kUnits = 64;
   // `unit`: bytes of which a place has some, a multiple of 64.
   explicit Arena(size_t unit) : unit_(unit) {}
-  [[nodiscard]] size_t bytes() const { return sizeof(Table) + kUnits * unit_; }
-  // In bytes() zeroed bytes of memory that all ranks of the group map.
-  void lie_at(std::byte* start) { table_ = reinterpret_cast<Table*>(start); }
+  static constexpr size_t table_bytes() { return sizeof(Table); }
+  [[nodiscard]] size_t bytes() const { return kUnits * unit_; }
+  // Its zeroed table and its units in memory that all ranks of the group map. `reserve` makes some of the units' bytes be there.
+  using Reserve = std::function<bool(const std::byte* from, size_t bytes)>;
+  void lie_at(std::byte* table, std::byte* units, Reserve reserve) {
+    table_ = reinterpret_cast<Table*>(table);
+    start_ = units;
+    reserve_ = std::move(reserve);
+  }
   [[nodiscard]] bool made() const { return table_ != nullptr; }
 
   static constexpr int kNone = 0;
@@ -32,14 +40,14 @@ class Arena {
   // The place with the tag; kNone: nobody has taken one.
   [[nodiscard]] int find(uint64_t tag) const;
   [[nodiscard]] std::byte* at(int place) const;
-  // The words of the place that count what was written there: its ranks raise them, and the last one who clears it reads them.
-  static constexpr size_t kCounts = 2;
+  // Words about what a place is used for: its ranks raise them, and rank 0 reads them when all have left.
+  static constexpr size_t kCounts = 3;
   using Counts = std::array<uint64_t, kCounts>;
   void raise(int place, const Counts& counts);
   [[nodiscard]] Counts counts(int place) const;
   // For each rank of the part but 0: it will not use the place any more.
   void leave(int place) { group(place).left.fetch_add(1, std::memory_order_release); }
-  // For rank 0: so many others have left; then it clears what was written, and gives up the units.
+  // For rank 0: whether so many others have left; then it gives up the units.
   [[nodiscard]] bool have_left(int place, size_t others) const { return group(place).left.load(std::memory_order_acquire) == others; }
   void free(int place, size_t bytes);
 
@@ -51,7 +59,8 @@ class Arena {
   };
   struct Table {
     alignas(64) std::atomic<uint64_t> taken;  // a bit for each unit
-    std::array<Group, kUnits> groups;         // by their first unit
+    std::atomic<uint64_t> reserved;
+    std::array<Group, kUnits> groups;  // by their first unit
   };
   static_assert(std::atomic<uint64_t>::is_always_lock_free && sizeof(Table) % 64 == 0);
 
@@ -61,6 +70,8 @@ class Arena {
 
   size_t unit_;
   Table* table_ = nullptr;
+  std::byte* start_ = nullptr;
+  Reserve reserve_;
 };
 
 }  // namespace portunus::goal::node

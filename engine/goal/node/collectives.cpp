@@ -111,7 +111,8 @@ Collectives::Collectives(const GOAL_Group& group, unsigned context, GOAL_Domain 
       middle_(rank_, size_, kMiddleBuffer, kStartedSlots, kMiddleTag, others_),
       long_(rank_, size_, long_buffer(size_), kStartedSlots, kLongTag, others_),
       buffers_(rank_, size_, others_, waiting_),
-      arena_(parts_per_unit(size_) * kPart),
+      places_(parts_per_unit(size_) * kPart),
+      buffer_places_(unit_of_buffers(size_ * buffers_.bytes_each())),
       for_buffers_{kBuffersTag} {
   if (size_ < 2 || size_ > kMostRanks || !on_one_node(group)) stand(Standing::none);
 }
@@ -122,7 +123,8 @@ void Collectives::stand(Standing::State state) {
 }
 
 Collectives::~Collectives() {
-  if (place_ != Arena::kNone) whole_->arena_.raise(place_, {short_.slots.claimed(), middle_.slots.claimed()});
+  if (place_ != Arena::kNone)
+    whole_->places_.raise(place_, {short_.slots.claimed(), middle_.slots.claimed(), static_cast<uint64_t>(buffer_place_)});
   if (any_pending() || !made_.empty()) {
     PendingRuns& all = PendingRuns::instance();
     const std::lock_guard held(all.lock);
@@ -157,6 +159,20 @@ int Collectives::prepare(Agreement& agreement, bool& may) {
   return code == GOAL_SUCCESS && able_ ? others_.open(agreement) : code;
 }
 
+Agreement::Through Collectives::through_slots() {
+  if (short_.standing.state != Standing::here) return {};
+  return [this](const Record& mine, std::vector<Record>& all) -> int {
+    static_assert(sizeof(Record) <= kShortBuffer);
+    GOAL_Call call{};
+    call.kind = GOAL_CALL_ALLGATHER;
+    call.bytes = sizeof mine;
+    call.in = &mine;
+    call.out = all.data();
+    const End end = in_slots(call, sizeof mine);
+    return end == End::well ? int{GOAL_SUCCESS} : end == End::mismatch ? int{GOAL_MISMATCH} : failure();
+  };
+}
+
 // All ranks come to the same: whether there is memory, and how much.
 template <class Kind>
 int Collectives::make_memory(Kind& kind, Agreement& agreement, const GOAL_Group& group) {
@@ -174,14 +190,16 @@ bool Collectives::has(Kind& kind, Standing& standing) {
     return standing.state == Standing::here;
   code_ = GOAL_SUCCESS;
   counted_ = &standing;
-  if (++standing.calls < kEarlyCalls) return false;
+  // Without slots, agreeing costs more than a few calls by schedules.
+  if (++standing.calls < kEarlyCalls && short_.standing.state != Standing::here) return false;
   try {
     GOAL_Group group = group_;
     group.tag = standing.tag;
-    Agreement agreement(group, context_, abort_);
+    Agreement agreement(group, context_, abort_, through_slots());
     bool may = true;
     code_ = prepare(agreement, may);
-    if (code_ == GOAL_SUCCESS && may) code_ = make_memory(kind, agreement, group);
+    if (code_ == GOAL_SUCCESS && may && whole_ != nullptr && &standing == &for_buffers_) code_ = find_buffers(agreement);
+    if (code_ == GOAL_SUCCESS && may && !kind.made()) code_ = make_memory(kind, agreement, group);
   } catch (const std::bad_alloc&) {
     code_ = fail_for_memory();
   }
@@ -197,13 +215,13 @@ int Collectives::make_all() {
   if (short_.standing.state != Standing::early || short_.standing.calls > 0) return GOAL_SUCCESS;
   struct {
     SharedMemory& memory;
-    size_t each;
+    size_t each, later;
     [[nodiscard]] size_t bytes_each() const { return each; }
-    int make(Agreement& agreement, const GOAL_Group& group, bool may) { return memory.make(agreement, group, each, may); }
+    int make(Agreement& agreement, const GOAL_Group& group, bool may) { return memory.make(agreement, group, each, may, later); }
     [[nodiscard]] bool made() const { return memory.made(); }
-  } whole{of_all_kinds_, buffers_.bytes_each()};
+  } whole{of_all_kinds_, buffers_.bytes_each(), places_.bytes() + buffer_places_.bytes()};
   for (const Lane* lane : {&short_, &middle_, &long_}) whole.each += lane->slots.bytes_each();
-  whole.each += (arena_.bytes() / 64 + size_ - 1) / size_ * 64;
+  whole.each += (2 * Arena::table_bytes() / 64 + size_ - 1) / size_ * 64;
   GOAL_Group group = group_;
   group.tag = kSlotsTag;
   Agreement agreement(group, context_, abort_);
@@ -217,7 +235,10 @@ int Collectives::make_all() {
       lane->slots.lie_at(std::exchange(next, next + size_ * each), each);
     }
     buffers_.lie_at(std::exchange(next, next + size_ * buffers_.bytes_each()));
-    arena_.lie_at(next);
+    std::byte* const units = of_all_kinds_.part(size_);
+    const auto reserve = [this](const std::byte* from, size_t bytes) { return of_all_kinds_.reserve(from, bytes); };
+    places_.lie_at(next, units, reserve);
+    buffer_places_.lie_at(next + Arena::table_bytes(), units + places_.bytes(), reserve);
     stand(Standing::here);
   }
   if (code == GOAL_SUCCESS || code == GOAL_ERR_NO_SPACE) return code;
@@ -405,7 +426,7 @@ int Collectives::make(const GOAL_Call& call, std::unique_ptr<MadeCall>& made) {
   group.tag = kMadeTag;
   // Memory is taken before the first exchange, on which others wait.
   auto one = std::make_unique<MadeCall>(*this, call, bytes, room, made_slots(room), rank_, size_, group.tag, others_);
-  if (!about_made_) about_made_.emplace(group, context_, abort_);
+  if (!about_made_) about_made_.emplace(group, context_, abort_, through_slots());
   {
     const std::lock_guard held(PendingRuns::instance().lock);
     made_.push_back(one.get());

@@ -83,6 +83,10 @@ class Collectives {
   bool make_wanted();
   void stand(Standing::State state);
   int prepare(Agreement& agreement, bool& may);
+  // A place for the buffers in the memory of `whole_`, if there is room. As Agreement::tell.
+  int find_buffers(Agreement& agreement);
+  // By which the ranks agree on memory: through slots where there are some.
+  [[nodiscard]] Agreement::Through through_slots();
   // Whether all ranks of a part are in this group; and there may be a place for them.
   [[nodiscard]] bool includes(const GOAL_Group& part) const;
   [[nodiscard]] bool may_place(const GOAL_Group& part) const;
@@ -147,9 +151,9 @@ class Collectives {
   std::optional<Agreement> about_made_;
   ExchangeBuffers buffers_;
   SharedMemory of_all_kinds_;
-  Arena arena_;                   // in it
-  Collectives* whole_ = nullptr;  // the group in whose memory this one has a place
-  int place_ = Arena::kNone;
+  Arena places_, buffer_places_;  // in it, for parts of the group
+  Collectives* whole_ = nullptr;  // the group in whose memory this one has a place, and one for buffers
+  int place_ = Arena::kNone, buffer_place_ = Arena::kNone;
   Standing for_buffers_;
   Ways to_all_, to_each_;
   unsigned calls_ = 0;

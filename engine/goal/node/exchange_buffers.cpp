@@ -18,27 +18,20 @@ constexpr size_t kStride = 16 * 1024;
 }  // namespace
 
 ExchangeBuffers::ExchangeBuffers(size_t rank, size_t size, const PeerMemory& others, Waiting& waiting)
-    : rank_(rank),
-      size_(size),
-      room_(std::clamp(kAllBuffers / size / kLine * kLine, kSmallBuffer, kMostBuffer)),
-      ring_(room_ > kSmallBuffer ? 3 * room_ : 0),
-      others_(others),
-      waiting_(waiting) {}
-
-size_t ExchangeBuffers::bytes_each() const { return small_buffers() + 2 * kSmallBuffer + ring_; }
+    : rank_(rank), size_(size), room_(room(size)), ring_(ring(size)), others_(others), waiting_(waiting) {}
 
 uint64_t* ExchangeBuffers::places(size_t rank) const {
-  return reinterpret_cast<uint64_t*>(memory_.part(rank) + sizeof(Head) + number_ % 2 * table_bytes());
+  return reinterpret_cast<uint64_t*>(memory_.part(rank) + sizeof(Head) + number_ % 2 * table_bytes(size_));
 }
 
 // In the ring, this one does not overlap the last: it goes behind that, or to the front, which the last has left free as there is room
 // for three.
 size_t ExchangeBuffers::next_place(size_t bytes) {
-  if (bytes <= kSmallBuffer) return small_buffers() + number_ % 2 * kSmallBuffer;
+  if (bytes <= kSmallBuffer) return small_buffers(size_) + number_ % 2 * kSmallBuffer;
   const size_t lines = (bytes + kLine - 1) / kLine * kLine;
   if (next_ + lines > ring_) next_ = 0;
   assert(next_ + lines <= ring_ && next_ % kLine == 0);
-  return small_buffers() + 2 * kSmallBuffer + std::exchange(next_, next_ + lines);
+  return small_buffers(size_) + 2 * kSmallBuffer + std::exchange(next_, next_ + lines);
 }
 
 template <class Ready>

@@ -15,6 +15,7 @@
 // the last read; both are loaded with acquire. A rank that has published for exchange k was done with k - 1 before.
 #pragma once
 
+#include <algorithm>
 #include <array>
 #include <atomic>
 #include <cstddef>
@@ -31,10 +32,17 @@ class ExchangeBuffers {
  public:
   ExchangeBuffers(size_t rank, size_t size, const PeerMemory& others, Waiting& waiting);
   int make(Agreement& agreement, const GOAL_Group& group, bool may) { return memory_.make(agreement, group, bytes_each(), may); }
-  // Instead: size * bytes_each() zeroed bytes of memory that all ranks map.
+  // Instead: size * bytes_each() bytes of memory that all ranks map, zeroed, or cleared by one of them.
   void lie_at(std::byte* start) { memory_.lie_at(start, bytes_each()); }
+  void clear() {
+    for (size_t i = 0; i < size_; ++i) {
+      head(i).head.store(0, std::memory_order_relaxed);
+      head(i).done.store(0, std::memory_order_relaxed);
+    }
+  }
   [[nodiscard]] bool made() const { return memory_.made(); }
-  [[nodiscard]] size_t bytes_each() const;
+  [[nodiscard]] size_t bytes_each() const { return bytes_each(size_); }
+  static size_t bytes_each(size_t size) { return small_buffers(size) + 2 * kSmallBuffer + ring(size); }
   // The most that a rank may publish in one exchange.
   [[nodiscard]] size_t room() const { return room_; }
 
@@ -97,8 +105,10 @@ class ExchangeBuffers {
   [[nodiscard]] uint64_t* places(size_t rank) const;
   // The place of the next contribution of so many bytes.
   size_t next_place(size_t bytes);
-  [[nodiscard]] size_t small_buffers() const { return sizeof(Head) + 2 * table_bytes(); }
-  [[nodiscard]] size_t table_bytes() const { return ((size_ + 1) * sizeof(uint64_t) + kLine - 1) / kLine * kLine; }
+  static size_t room(size_t size) { return std::clamp(kAllBuffers / size / kLine * kLine, kSmallBuffer, kMostBuffer); }
+  static size_t ring(size_t size) { return room(size) > kSmallBuffer ? 3 * room(size) : 0; }
+  static size_t small_buffers(size_t size) { return sizeof(Head) + 2 * table_bytes(size); }
+  static size_t table_bytes(size_t size) { return ((size + 1) * sizeof(uint64_t) + kLine - 1) / kLine * kLine; }
   [[nodiscard]] uint64_t position(size_t bytes) const { return number_ << kBits | bytes; }
   [[nodiscard]] bool has(size_t rank, size_t bytes) const { return head(rank).head.load(std::memory_order_acquire) >= position(bytes); }
   template <class Ready>

@@ -41,35 +41,49 @@ bool Collectives::includes(const GOAL_Group& part) const {
 }
 
 bool Collectives::may_place(const GOAL_Group& part) const {
-  return arena_.made() && part.size > 1 && part.size <= static_cast<int>(size_) && includes(part);
+  return places_.made() && part.size > 1 && part.size <= static_cast<int>(size_) && includes(part);
 }
 
 int Collectives::take_place(const GOAL_Group& part, uint64_t key) {
   if (!may_place(part)) return Arena::kNone;
-  return arena_.take(static_cast<size_t>(part.size) * kPart, tag_of(part, key));
+  return places_.take(static_cast<size_t>(part.size) * kPart, tag_of(part, key));
 }
 
 int Collectives::find_place(const GOAL_Group& part, uint64_t key) const {
-  return may_place(part) ? arena_.find(tag_of(part, key)) : Arena::kNone;
+  return may_place(part) ? places_.find(tag_of(part, key)) : Arena::kNone;
 }
 
 bool Collectives::leave_place(const GOAL_Group& part, int place) {
   if (part.rank != 0) {
-    arena_.leave(place);
+    places_.leave(place);
     return true;
   }
   const auto size = static_cast<size_t>(part.size);
-  if (!arena_.have_left(place, size - 1)) return false;
-  const Arena::Counts counts = arena_.counts(place);
+  if (!places_.have_left(place, size - 1)) return false;
+  const Arena::Counts counts = places_.counts(place);
   Slots shorts(0, size, kShortBuffer, kShortSlots), middles(0, size, kMiddleBuffer, kStartedSlots);
-  lay(arena_.at(place), shorts, middles);
+  lay(places_.at(place), shorts, middles);
   shorts.clear(counts[0]);
   middles.clear(counts[1]);
-  arena_.free(place, size * kPart);
+  if (counts[2] != Arena::kNone) buffer_places_.free(static_cast<int>(counts[2]), size * ExchangeBuffers::bytes_each(size));
+  places_.free(place, size * kPart);
   return true;
 }
 
-void Collectives::return_place(const GOAL_Group& part, int place) { arena_.free(place, static_cast<size_t>(part.size) * kPart); }
+void Collectives::return_place(const GOAL_Group& part, int place) { places_.free(place, static_cast<size_t>(part.size) * kPart); }
+
+int Collectives::find_buffers(Agreement& agreement) {
+  int place = Arena::kNone;
+  if (rank_ == 0) place = whole_->buffer_places_.take(size_ * buffers_.bytes_each(), 1);
+  if (place != Arena::kNone) {
+    buffers_.lie_at(whole_->buffer_places_.at(place));
+    buffers_.clear();
+  }
+  if (const int code = agreement.tell({.well = 1, .memory = place}); code != GOAL_SUCCESS) return code;
+  buffer_place_ = static_cast<int>(agreement.all[0].memory);
+  if (buffer_place_ != Arena::kNone) buffers_.lie_at(whole_->buffer_places_.at(buffer_place_));
+  return GOAL_SUCCESS;
+}
 
 int Collectives::lie_at(Collectives& whole, int place) {
   if (short_.standing.state != Standing::early || place == Arena::kNone) return GOAL_SUCCESS;
@@ -80,7 +94,7 @@ int Collectives::lie_at(Collectives& whole, int place) {
   prepared_ = able_ = true;
   crowded_ = whole.crowded_;
   has_engine_ = whole.has_engine_;
-  lay(whole.arena_.at(place), short_.slots, middle_.slots);
+  lay(whole.places_.at(place), short_.slots, middle_.slots);
   short_.standing.state = middle_.standing.state = Standing::here;
   whole_ = &whole;
   place_ = place;

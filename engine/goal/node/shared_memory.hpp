@@ -1,13 +1,15 @@
 // Memory that the ranks of a group map together, and the agreement on whether there is any.
 //
 // Rank 0 makes it and tells the others its name, which is gone as soon as all have mapped it: nothing is left in the file
-// system, however a rank ends. All ranks decide alike: each step is an allgather of one record of each rank, by a schedule.
+// system, however a rank ends. All ranks decide alike: each step is an allgather of one record of each rank, by a schedule, or through
+// slots where the group has these.
 //
 // Thread: one at a time per group.
 #pragma once
 
 #include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <vector>
 
 #include "engine/client/shared_memory.hpp"
@@ -28,7 +30,9 @@ struct Record {
 // The records of all ranks, again and again. Collective.
 class Agreement {
  public:
-  Agreement(const GOAL_Group& group, unsigned context, const AbortPredicate& abort);
+  // Gives a record to all, and gets everybody's.
+  using Through = std::function<int(const Record& mine, std::vector<Record>& all)>;
+  Agreement(const GOAL_Group& group, unsigned context, const AbortPredicate& abort, Through through = {});
   ~Agreement();
   Agreement(const Agreement&) = delete;
   Agreement& operator=(const Agreement&) = delete;
@@ -41,6 +45,7 @@ class Agreement {
   const AbortPredicate& abort_;
   GOAL_Group group_;
   unsigned context_;
+  Through through_;
   Record mine_;
   GOAL_Schedule schedule_ = nullptr;
   unsigned runs_ = 0;
@@ -56,9 +61,11 @@ struct Standing {
 
 class SharedMemory {
  public:
-  // `each` zeroed bytes (a multiple of 64) of each rank, if all of them `may`. Collective. GOAL_SUCCESS: made() says whether
-  // there is memory; else as Agreement::tell.
-  int make(Agreement& agreement, const GOAL_Group& group, size_t each, bool may);
+  // `each` zeroed bytes (a multiple of 64) of each rank, if all of them `may`, and `later` ones behind. Collective. GOAL_SUCCESS: made()
+  // says whether there is memory; else as Agreement::tell.
+  int make(Agreement& agreement, const GOAL_Group& group, size_t each, bool may, size_t later = 0);
+  // As client::SharedMemory::reserve.
+  bool reserve(const std::byte* from, size_t bytes) const { return memory_.reserve(from, bytes); }
   // Instead: such memory lies at `start` in memory that another object has made, on all ranks.
   void lie_at(std::byte* start, size_t each) {
     start_ = start;
