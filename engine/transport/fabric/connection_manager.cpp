@@ -79,10 +79,7 @@ ConnectionManager::ConnectionManager(uint32_t nid, uint32_t pid, uint32_t timeou
 
 ConnectionManager::~ConnectionManager() {
   // shutdown ends connections even where a forked child of the application holds copies of their descriptors.
-  for (auto& [fd, connection] : connections_) {
-    shutdown(fd, SHUT_RDWR);
-    close(fd);
-  }
+  for (const auto& one : connections_) shutdown(one.first, SHUT_RDWR);
   shutdown(listener_, SHUT_RDWR);
   if (spare_ >= 0) close(spare_);
 }
@@ -131,38 +128,29 @@ bool ConnectionManager::watch(const Connection& connection, uint32_t events) {
 }
 
 bool ConnectionManager::call(const Call& call, size_t unsettled) {
-  FabricLink& link = *call.link;
+  const ProcessId process = call.link->process;
   const int fd = socket(AF_INET, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
+  auto connection = std::make_unique<Connection>(call, fd);
   if (fd < 0 || !has_descriptors(unsettled)) {
-    explain(link.process, "no socket can be made for it", errno);
-    if (fd >= 0) close(fd);
+    explain(process, "no socket can be made for it", errno);
     return false;
   }
+  connection->ours = connection->connecting = true;
   keep_alive(fd, static_cast<int>(timeout_.count()));
   // The call comes from our nid, so that the called process can compare it with the Hello.
   set_option(fd, IPPROTO_IP, IP_BIND_ADDRESS_NO_PORT, 1);
   const sockaddr_in here = address_of(self_.nid, 0);
-  const sockaddr_in there = address_of(link.process.nid, link.process.pid);
+  const sockaddr_in there = address_of(process.nid, process.pid);
   if (bind(fd, reinterpret_cast<const sockaddr*>(&here), sizeof here) != 0 ||
-      (connect(fd, reinterpret_cast<const sockaddr*>(&there), sizeof there) != 0 && errno != EINPROGRESS)) {
+      (connect(fd, reinterpret_cast<const sockaddr*>(&there), sizeof there) != 0 && errno != EINPROGRESS) ||
+      !watch(*connection, EPOLLOUT)) {
     const int error = errno;
-    close(fd);
     if (call_later(call, error)) return true;
-    if (is_lack(error)) explain(link.process, "no connection can be made to it", error);
+    if (is_lack(error)) explain(process, "no connection can be made to it", error);
     return false;
   }
-  auto connection = std::make_unique<Connection>();
-  static_cast<Call&>(*connection) = call;
-  connection->fd = fd;
-  connection->ours = true;
-  connection->connecting = true;
-  if (watch(*connection, EPOLLOUT)) {
-    connections_[fd] = std::move(connection);
-    return true;
-  }
-  explain(link.process, "its socket cannot be watched", errno);
-  close(fd);
-  return false;
+  connections_[fd] = std::move(connection);
+  return true;
 }
 
 bool ConnectionManager::is_over(const Call& call) const { return std::chrono::steady_clock::now() - call.since >= timeout_; }
@@ -179,13 +167,12 @@ void ConnectionManager::look(ConnectionClient& client) {
   for (const Call& waiting : std::exchange(again_, {}))
     if (waiting.link->state == LinkState::calling && !call(waiting, client.unsettled())) client.disconnected(*waiting.link, false);
   if (!std::exchange(strangers_, false)) return;
-  std::vector<int> late;
-  for (auto& [fd, connection] : connections_) {
-    if (connection->ours || connection->heard) continue;
-    strangers_ = true;
-    if (is_over(*connection)) late.push_back(fd);
-  }
-  for (const int fd : late) drop(fd);
+  std::erase_if(connections_, [this](const auto& one) {
+    const bool is_stranger = !one.second->ours && !one.second->heard;
+    strangers_ |= is_stranger;
+    return is_stranger && is_over(*one.second);
+  });
+  keep_spare();
 }
 
 int ConnectionManager::accept_one() {
@@ -207,8 +194,7 @@ void ConnectionManager::accept_all(const ConnectionClient& client) {
     }
     if (fd < 0) return;  // none left; or no descriptors, and the callers wait in the backlog until one that is refused has gone
     keep_alive(fd, static_cast<int>(timeout_.count()));
-    auto connection = std::make_unique<Connection>();
-    connection->fd = fd;
+    auto connection = std::make_unique<Connection>(Call{}, fd);
     connection->refused = refused;
     if (watch(*connection, EPOLLIN)) {
       connections_[fd] = std::move(connection);
@@ -217,7 +203,7 @@ void ConnectionManager::accept_all(const ConnectionClient& client) {
     }
     explain(caller_of(fd), "its connection cannot be watched", errno);
     speak(*connection, kNoRoomMagic);
-    close(fd);
+    connection.reset();
     keep_spare();
   }
 }
@@ -242,15 +228,14 @@ bool ConnectionManager::speak(const Connection& connection, uint32_t magic) {
 }
 
 // Reads the Hello, and later the end of the connection: nothing else is said on it.
-int ConnectionManager::listen(Connection& connection) {
+int ConnectionManager::listen(Connection& connection, ConnectionClient& client) {
   Hello beyond;
   ssize_t n;
   do n = recv(connection.fd, connection.heard ? &beyond : &connection.hello, sizeof beyond, 0);
   while (n < 0 && errno == EINTR);
   if (n < 0 && (errno == EAGAIN || errno == EWOULDBLOCK)) return 0;
   connection.is_silent = n < 0 && errno != ECONNRESET;
-  if (n < 0) return -1;
-  return n == static_cast<ssize_t>(sizeof beyond) && !connection.heard ? 1 : -1;
+  return n == static_cast<ssize_t>(sizeof beyond) && !connection.heard && understood(connection, client) ? 1 : -1;
 }
 
 // Acts on a Hello that has come. False ends the connection: it is not one of ours, or not acceptable.
@@ -272,42 +257,21 @@ bool ConnectionManager::understood(Connection& connection, ConnectionClient& cli
 }
 
 int ConnectionManager::serve(Connection& connection, ConnectionClient& client) {
-  bool alive = true;
-  int done = 0;
-  if (connection.connecting) {
-    const int error = connected(connection);
-    if (error != 0 && call_later(connection, error)) {
-      drop(connection.fd);
-      return 0;
-    }
-    alive = error == 0;
-  } else {
-    const int heard = listen(connection);
-    alive = heard >= 0;
-    if (heard == 1) {
-      done = 1;
-      alive = understood(connection, client);
-    }
-  }
-  if (alive) return done;
-  FabricLink* link = connection.link;
-  const bool is_silent = connection.is_silent;
-  drop(connection.fd);
-  if (link != nullptr) client.disconnected(*link, is_silent);
-  return 1;
-}
-
-void ConnectionManager::drop(int fd) {
-  connections_.erase(fd);
-  close(fd);
+  const bool connects = connection.connecting;
+  const int error = connects ? connected(connection) : 0;
+  const int heard = error != 0 ? -1 : connects ? 0 : listen(connection, client);
+  if (heard >= 0) return heard;
+  FabricLink* const link = connection.link;
+  const bool is_silent = connection.is_silent, later = error != 0 && call_later(connection, error);
+  connections_.erase(connection.fd);
   keep_spare();
+  if (link != nullptr && !later) client.disconnected(*link, is_silent);
+  return later ? 0 : 1;
 }
 
 void ConnectionManager::hang_up(const FabricLink& link) {
-  std::vector<int> its;
-  for (const auto& [fd, connection] : connections_)
-    if (connection->link == &link) its.push_back(fd);
-  for (const int fd : its) drop(fd);
+  std::erase_if(connections_, [&link](const auto& one) { return one.second->link == &link; });
+  keep_spare();
 }
 
 int ConnectionManager::poll(ConnectionClient& client) {

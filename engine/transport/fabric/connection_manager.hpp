@@ -109,7 +109,10 @@ class ConnectionManager {
     std::chrono::steady_clock::time_point since = std::chrono::steady_clock::now();
   };
   struct Connection : Call {
-    int fd = -1;
+    Connection(const Call& call, int socket) : Call(call), fd(socket) {}
+    Connection(const Connection&) = delete;
+    ~Connection() { close(fd); }
+    int fd;
     bool ours = false;  // we called
     bool connecting = false;
     bool heard = false;    // its Hello has come
@@ -129,11 +132,10 @@ class ConnectionManager {
   bool call_later(const Call& call, int error);
   int connected(Connection& connection);
   bool speak(const Connection& connection, uint32_t magic = kHelloMagic);
-  // Returns 1 when a complete Hello has come, 0 to wait, and -1 when the connection has ended.
-  int listen(Connection& connection);
+  // Returns 1 when a Hello has come, 0 to wait, and -1 when the connection has ended or is to end.
+  int listen(Connection& connection, ConnectionClient& client);
   bool understood(Connection& connection, ConnectionClient& client);
   int serve(Connection& connection, ConnectionClient& client);
-  void drop(int fd);
 
   struct Descriptors {
     std::vector<int> all;
