@@ -19,6 +19,7 @@
 #include <cstring>
 #include <filesystem>
 #include <set>
+#include <span>
 #include <stdexcept>
 #include <system_error>
 
@@ -99,33 +100,28 @@ std::string available() {
   return asked.empty() ? text : text + " (of " + asked + ", which alone this process has asked for, or FI_PROVIDER names)";
 }
 
-// Returns what libfabric sets up for this choice; empty for a name that we do not know, since anything may stand behind it.
-std::string providers_for(const std::string& provider) {
-  constexpr std::array kLayers = {"ofi_rxm", "ofi_rxd"};  // above others; without hardware
+// Returns what libfabric sets up for these; empty where we do not know a name, since anything may stand behind it.
+std::string providers_for(std::span<const std::string> choice) {
   constexpr std::array kKnown = {"cxi", "efa", "verbs", "tcp", "shm", "sockets", "udp", "net"};
-  const std::string core = provider.substr(0, provider.find(';'));
-  if (!provider.empty() && std::find(kKnown.begin(), kKnown.end(), core) == kKnown.end()) return "";
-  std::string names = core;
-  if (provider == kStreams) names += std::string(",") + kStreamsAlone;
-  for (const char* name : kPreferred)
-    if (provider.empty()) names += (names.empty() ? "" : ",") + std::string(name).substr(0, std::string(name).find(';'));
-  for (const char* name : kLayers) names += "," + std::string(name);
-  return names;
+  std::string names;
+  for (const std::string& name : choice) {
+    const std::string core = name.substr(0, name.find(';'));
+    if (std::find(kKnown.begin(), kKnown.end(), core) == kKnown.end()) return "";
+    names += core + ",";
+  }
+  return names + "ofi_rxm,ofi_rxd";  // layers above others; without hardware
 }
 
 Info choose(const std::string& provider, uint32_t nid) {
-  want_providers(providers_for(provider));
-  if (!provider.empty()) {
-    if (provider == kStreams)
-      if (Info info = query_provider(kStreamsAlone, nid)) return info;
-    if (Info info = query_provider(provider, nid)) return info;
-    throw std::runtime_error("PTL_FABRIC_PROVIDER=" + provider + ": libfabric has no such provider here; available: " + available() +
-                             " (see fi_info -l)");
-  }
-  for (const char* name : kPreferred)
+  std::vector<std::string> choice(kPreferred.begin(), kPreferred.end());
+  if (provider == kStreams) choice = {kStreamsAlone, kStreams};
+  else if (!provider.empty()) choice = {provider};
+  want_providers(providers_for(choice));
+  for (const std::string& name : choice)
     if (Info info = query_provider(name, nid)) return info;
-  throw std::runtime_error("libfabric has no suitable provider here; available: " + available() +
-                           "; choose one by PTL_FABRIC_PROVIDER (see fi_info -l)");
+  throw std::runtime_error((provider.empty() ? "libfabric has no suitable provider here"
+                                             : "PTL_FABRIC_PROVIDER=" + provider + ": libfabric has no such provider here") +
+                           "; available: " + available() + "; choose one by PTL_FABRIC_PROVIDER (see fi_info -l)");
 }
 
 }  // namespace
