@@ -31,10 +31,7 @@ Registration* Registrations::acquire(const void* start, size_t size, uint64_t ac
   if (key == FI_KEY_NOTAVAIL) return nullptr;
   // Without FI_MR_VIRT_ADDR peers count from its start.
   const wire::Region region{endpoint_.needs(FI_MR_VIRT_ADDR) ? reinterpret_cast<uintptr_t>(start) : 0, key};
-  auto held = std::make_unique<Registration>(Registration{std::move(mr), region, fi_mr_desc(made)});
-  Registration* const registration = held.get();
-  used_.emplace(registration, std::move(held));
-  return registration;
+  return &(used_[made] = {std::move(mr), region, fi_mr_desc(made)});
 }
 
 }  // namespace portunus::fabric

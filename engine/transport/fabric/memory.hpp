@@ -8,7 +8,6 @@
 
 #include <cstddef>
 #include <cstdint>
-#include <memory>
 #include <random>
 #include <unordered_map>
 
@@ -28,13 +27,15 @@ class Registrations {
   explicit Registrations(Endpoint& endpoint);
   // Null when the provider refuses (e.g. no more memory may be locked).
   Registration* acquire(const void* start, size_t size, uint64_t access);
-  void release(Registration* registration) { used_.erase(registration); }
+  void release(const Registration* registration) {
+    if (registration != nullptr) used_.erase(registration->mr.get());
+  }
 
  private:
   Endpoint& endpoint_;
   uint64_t key_mask_;
   std::mt19937_64 keys_;  // chosen at random, so that no key is right by accident
-  std::unordered_map<Registration*, std::unique_ptr<Registration>> used_;
+  std::unordered_map<fid_mr*, Registration> used_;
 };
 
 }  // namespace portunus::fabric
