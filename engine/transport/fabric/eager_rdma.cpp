@@ -35,7 +35,7 @@ size_t place(uint32_t number) { return number % fabric::kRdmaSlots * fabric::kEa
 
 // Writes the data. When their header cannot follow, the engine tries again, and they are written once more to the same slot.
 bool FabricTransport::write_data(FabricLink& link, const wire::Header& header, std::span<const iovec> payload) {
-  if (!link.has_rdma_slots || !fabric::begins_eager_rdma(header)) return false;
+  if (!link.rdma_slots || !fabric::begins_eager_rdma(header)) return false;
   Operation* const operation = claim(Kind::data);
   if (operation == nullptr) return false;
   assert(header.rlength <= buffer_size(Kind::data));
@@ -46,7 +46,7 @@ bool FabricTransport::write_data(FabricLink& link, const wire::Header& header, s
     operation->bytes += piece.iov_len;
   }
   assert(operation->bytes == header.rlength);
-  const wire::Region there{link.rdma_slots.address + place(link.slots_written), link.rdma_slots.key};
+  const wire::Region there{link.rdma_slots->address + place(link.slots_written), link.rdma_slots->key};
   const ssize_t status = start(*operation, link, {operation->buffer, operation->bytes}, there, true, 0);
   if (status == 0) {
     taken(link, *operation);
@@ -58,22 +58,17 @@ bool FabricTransport::write_data(FabricLink& link, const wire::Header& header, s
 }
 
 void FabricTransport::offer(FabricLink& link) {
-  if (!link.here) {
+  if (link.here == nullptr) {
     if (offers_ == kMostOffers) return;
     ++offers_;
-    fabric::Registration* registration = nullptr;
-    std::byte* const memory = allocate(kRdmaSlotsSize, FI_REMOTE_WRITE, registration);
-    if (memory == nullptr) return;
-    link.here = std::make_unique<fabric::RdmaSlots>(fabric::RdmaSlots{memory, registration->region});
+    link.here = allocate(kRdmaSlotsSize, FI_REMOTE_WRITE, link.here_registration);
+    if (link.here == nullptr) return;
   }
-  fabric::Word word{prefix_to(link, fabric::kOfferMagic), {}};
-  word.region = link.here->region;
+  const fabric::Word word{.prefix = prefix_to(link, fabric::kOfferMagic), .region = link.here_registration->region};
   link.offered = link.state == LinkState::ready && put_word(link, word);
 }
 
 // Returns the slot of the data whose header has come, or null when none was offered.
-const std::byte* FabricTransport::take_data(FabricLink& link) {
-  return link.offered ? link.here->memory + place(link.here->slots_read++) : nullptr;
-}
+const std::byte* FabricTransport::take_data(FabricLink& link) { return link.offered ? link.here + place(link.slots_read++) : nullptr; }
 
 }  // namespace portunus

@@ -358,8 +358,9 @@ bool FabricTransport::take_word(FabricLink& link, const fabric::Word& word) {
   if (word.prefix.magic == fabric::kProbeMagic) return true;
   if (word.prefix.magic == fabric::kAnswerMagic) return link.answered = true;
   if (word.prefix.magic == fabric::kQuestionMagic) return put_word(link, {prefix_to(link, fabric::kAnswerMagic), {}}), true;
-  if (!link.has_rdma_slots) link.rdma_slots = word.region;
-  return !std::exchange(link.has_rdma_slots, true);
+  if (link.rdma_slots) return false;
+  link.rdma_slots = word.region;
+  return true;
 }
 
 void FabricTransport::hand_over(FabricLink& link, const wire::Header& header, const std::byte* payload) {

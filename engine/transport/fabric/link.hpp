@@ -9,7 +9,7 @@
 #include <chrono>
 #include <deque>
 #include <map>
-#include <memory>
+#include <optional>
 #include <vector>
 
 #include "engine/transport/fabric/credit.hpp"
@@ -40,13 +40,6 @@ struct Operation {
   void* descriptor = nullptr;
 };
 
-// Memory that a peer writes the data of its puts to, one slot after the other.
-struct RdmaSlots {
-  std::byte* memory;
-  wire::Region region;
-  uint32_t slots_read = 0;  // by us, so far
-};
-
 struct FabricLink : Link {
   LinkState state = LinkState::calling;
   bool spoke = false;  // it has said something before its Hello was read: the way is open
@@ -62,17 +55,17 @@ struct FabricLink : Link {
   bool throttle_waits = false;           // the provider would not take a throttle: grants stay behind it
   bool owed = false;                     // a grant: on the transport's list
   bool offered = false;                  // the peer knows of `here`
-  bool has_rdma_slots = false;           // the peer has offered `rdma_slots`
   bool is_silent = false;                // ended because nothing came from its host any more
   bool unconfirmed = false;              // something was injected since the last send that tells of its end
   std::map<uint16_t, Operation*> early;  // receives of what was sent behind the next one, by number
   Credit credit;
   ReceiveCredit grant;
-  size_t name_hash = 0;             // of its endpoint name
-  wire::Region rdma_slots{};        // the peer's slots for our data
-  uint32_t slots_written = 0;       // by us, so far
-  std::unique_ptr<RdmaSlots> here;  // our slots for the peer's data
-  std::deque<Move*> moves;          // with pieces still to be asked for, in their order
+  size_t name_hash = 0;                    // of its endpoint name
+  std::optional<wire::Region> rdma_slots;  // the peer's slots for the data of our puts, once offered: one after the other is written
+  std::byte* here = nullptr;               // our slots for the peer's data
+  Registration* here_registration = nullptr;
+  uint32_t slots_written = 0, slots_read = 0;  // by us, so far
+  std::deque<Move*> moves;                     // with pieces still to be asked for, in their order
   Window window;
   size_t asked = 0;           // bytes of moves that the provider has
   uint64_t last_move_ns = 0;  // when a piece of them came back last, or the first was asked for
