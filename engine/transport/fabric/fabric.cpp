@@ -1,8 +1,7 @@
 // fabric.cpp: the data path: messages out and in, pulls and pushes, completions.
 //
 // Thread: the holder of the baton.
-// Invariants: an Operation is in its pool, or active (the provider has its pointer until the completion), or was not returned by a lost
-// link.
+// Invariants: an Operation is in its pool, or the provider has its pointer until the completion: then it has a link, unless that was lost.
 // Source: fi_msg(3), fi_rma(3), fi_cq(3), fi_poll(3) for fi_trywait.
 #include "engine/transport/fabric/fabric.hpp"
 
@@ -38,7 +37,7 @@ Operation* FabricTransport::claim(Kind kind) {
   if (size_t& missing = missing_of(kind); pool.empty() && missing > 0 && add_operations(kind, missing)) missing = 0;
   if (pool.empty()) return nullptr;
   Operation* const operation = pool.back();
-  assert(operation->kind == kind && !operation->active && operation->link == nullptr && operation->move == nullptr);
+  assert(operation->kind == kind && operation->link == nullptr && operation->move == nullptr);
   pool.pop_back();
   return operation;
 }
@@ -50,7 +49,7 @@ fabric::Prefix FabricTransport::prefix_to(const FabricLink& link, uint16_t magic
 // Sends the first bytes of an operation's buffer. Short messages go by fi_inject, unless their end is to be confirmed, and leave the
 // operation free. A result other than 0 leaves the operation with the caller.
 ssize_t FabricTransport::hand_to_provider(FabricLink& link, Operation& operation, size_t size, bool confirmed) {
-  assert(operation.kind == Kind::send && !operation.active && size > 0 && size <= buffer_size(Kind::send));
+  assert(operation.kind == Kind::send && operation.link == nullptr && size > 0 && size <= buffer_size(Kind::send));
   std::memcpy(operation.buffer + offsetof(fabric::Prefix, number), &link.sends, sizeof link.sends);
   const bool injected = size <= inject_size_ && !confirmed;
   const ssize_t status = injected ? fi_inject(endpoint_.ep.get(), operation.buffer, size, link.address)
@@ -71,8 +70,7 @@ ssize_t FabricTransport::hand_to_provider(FabricLink& link, Operation& operation
 
 // Notes that the provider has a send or write, whose completion says that all sent to this link before has gone, too.
 void FabricTransport::taken(FabricLink& link, Operation& operation) {
-  assert(!operation.active && operation.link == nullptr && link.state >= LinkState::opening && link.state < LinkState::failed);
-  operation.active = true;
+  assert(operation.link == nullptr && link.state >= LinkState::opening && link.state < LinkState::failed);
   operation.link = &link;
   link.unconfirmed = false;
   ++link.in_flight;
@@ -103,7 +101,8 @@ Sent FabricTransport::put_out(FabricLink& link, size_t size, Write&& write) {
   write(link.frame->buffer + link.filled);
   link.filled += static_cast<uint32_t>(size);
   if (state.bundling != 0) {
-    keep_frame(link);
+    if (!std::exchange(link.framed, true)) framed_.push_back(&link);
+    state.keeps_back = true;  // the next flush sends it
   } else if (!send_frame(link)) {
     if (link.framed) return Sent::done;  // the next flush tries again
     drop_frame(link);
@@ -152,12 +151,6 @@ bool FabricTransport::send_frame(FabricLink& link) {
   drop_frame(link);
   disconnect(link);
   return true;
-}
-
-// Leaves the frame to the next flush.
-void FabricTransport::keep_frame(FabricLink& link) {
-  if (!link.framed) framed_.push_back(&link);
-  link.framed = state.keeps_back = true;
 }
 
 void FabricTransport::drop_frame(FabricLink& link) { pool_of(Kind::send).push_back(std::exchange(link.frame, nullptr)); }
@@ -233,7 +226,7 @@ int FabricTransport::poll(int budget) {
   for (int left = budget; left > 0 && !empty;) {
     const int most = std::min(kBatch, left);
     const int n = fetch(entries, most);
-    for (int i = 0; i < n; ++i) completed(entries[i]);
+    for (int i = 0; i < n; ++i) completed(entries[i].op_context, entries[i].len, 0);
     served_ |= n > 0;
     empty = n >= 0 && n < most;
     left -= std::abs(n);
@@ -254,36 +247,24 @@ int FabricTransport::fetch(fi_cq_data_entry* entries, int most) {
   if (n > 0) return static_cast<int>(n);
   if (n == 0 || n == -FI_EAGAIN) return 0;
   if (n == -FI_EAVAIL) {
-    take_error();
+    if (fi_cq_err_entry error{}; fi_cq_readerr(endpoint_.cq.get(), &error, 0) == 1) completed(error.op_context, 0, error.err);
     return -1;
   }
   for (const auto& link : links_) disconnect(*link);  // the device itself is gone
   return 0;
 }
 
-void FabricTransport::take_error() {
-  fi_cq_err_entry error{};
-  if (fi_cq_readerr(endpoint_.cq.get(), &error, 0) < 1 || error.op_context == nullptr) return;
-  auto& operation = *static_cast<Operation*>(error.op_context);
-  if (operation.kind != Kind::receive) {
-    if (operation.link != nullptr && operation.link->state == LinkState::opening)
-      connections_.explain(operation.link->process, fabric::kNoConnection, error.err);
-    finish(operation, false);
-    return;
+// Takes back the operation of a completion. `error`: of errno or libfabric, then there are no bytes; 0: none.
+void FabricTransport::completed(void* context, size_t bytes, int error) {
+  if (context == nullptr) return;
+  auto& operation = *static_cast<Operation*>(context);
+  if (operation.kind == Kind::receive) {
+    operation.bytes = bytes;
+    return received(operation);
   }
-  ++malformed_;
-  pool_of(Kind::receive).push_back(&operation);
-}
-
-void FabricTransport::completed(const fi_cq_data_entry& entry) {
-  if (entry.op_context == nullptr) return;
-  auto& operation = *static_cast<Operation*>(entry.op_context);
-  if (operation.kind != Kind::receive) {
-    finish(operation, true);
-    return;
-  }
-  operation.bytes = entry.len;
-  received(operation);
+  if (error != 0 && operation.link != nullptr && operation.link->state == LinkState::opening)
+    connections_.explain(operation.link->process, fabric::kNoConnection, error);
+  finish(operation, error == 0);
 }
 
 // Takes in what was received, and what has waited for it. A message that is to come behind others stays in its buffer until these have
@@ -376,9 +357,7 @@ void FabricTransport::hand_over(FabricLink& link, const wire::Header& header, co
 
 // The provider has returned a send or a move.
 void FabricTransport::finish(Operation& operation, bool ok) {
-  assert(operation.active);
   FabricLink* link = std::exchange(operation.link, nullptr);
-  operation.active = false;
   if (size_t& missing = missing_of(operation.kind); link == nullptr && missing > 0) --missing;
   if (operation.kind == Kind::send || operation.kind == Kind::data) {
     pool_of(operation.kind).push_back(&operation);

@@ -118,21 +118,19 @@ class FabricTransport final : public Transport, public Bundling, private fabric:
   template <class Write>
   Sent put_out(fabric::FabricLink& link, size_t size, Write&& write);
   bool send_frame(fabric::FabricLink& link);
-  void keep_frame(fabric::FabricLink& link);
   void drop_frame(fabric::FabricLink& link);
   void grant(fabric::FabricLink& link);
   int grant_owed();
   void hand_over(fabric::FabricLink& link, const wire::Header& header, const std::byte* payload);
   void receive_more();
   int fetch(fi_cq_data_entry* entries, int most);
-  void completed(const fi_cq_data_entry& entry);
+  void completed(void* context, size_t bytes, int error);
   void received(Operation& operation);
   void take_in(fabric::FabricLink& link, Operation& operation);
   size_t take_first(fabric::FabricLink& link, std::span<const std::byte> bytes);
   bool take_word(fabric::FabricLink& link, const fabric::Word& word);
   fabric::FabricLink* sender_of(const fabric::Prefix& prefix);
   void finish(Operation& operation, bool ok);
-  void take_error();
   // eager_rdma.cpp
   bool write_data(fabric::FabricLink& link, const wire::Header& header, std::span<const iovec> payload);
   void offer(fabric::FabricLink& link);

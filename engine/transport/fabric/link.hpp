@@ -31,8 +31,7 @@ struct Operation {
   enum class Kind : uint8_t { receive, send, move, data };  // data: of a put by eager RDMA
   fi_context2 context;  // first: FI_CONTEXT modes lend it to the provider, and op_context leads back here
   Kind kind;
-  bool active = false;         // the provider has it
-  FabricLink* link = nullptr;  // null: not active, or its link was lost
+  FabricLink* link = nullptr;  // null: the provider does not have it, or its link was lost
   Move* move = nullptr;        // this is a piece of it
   size_t bytes = 0;            // length of that piece, or of the data, or of what was received
   uint64_t begun_ns = 0;

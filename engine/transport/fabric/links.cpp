@@ -43,8 +43,7 @@ FabricLink* FabricTransport::make_link(ProcessId process) {
 
 Link* FabricTransport::connect(ProcessId process) {
   if (process.nid == 0 || process.pid == 0 || process.pid >= 0xffff || process == self()) return nullptr;
-  const auto found = by_process_.find(key_of(process));
-  FabricLink* link = found != by_process_.end() ? found->second : nullptr;
+  FabricLink* link = by_process_[key_of(process)];
   if (link == nullptr) {
     link = make_link(process);
     if (!connections_.call(*link, unsettled_)) disconnect(*link);
@@ -63,9 +62,8 @@ FabricLink* FabricTransport::hello_received(FabricLink* link, const fabric::Hell
   const ProcessId process{hello.nid, hello.pid};
   if (process == self() || (link != nullptr && !(link->process == process))) return nullptr;
   if (link == nullptr) {
-    const auto found = by_process_.find(key_of(process));
-    const bool stands = found != by_process_.end() && found->second->state <= LinkState::ready;
-    link = stands ? found->second : make_link(process);
+    link = by_process_[key_of(process)];
+    if (link == nullptr || link->state > LinkState::ready) link = make_link(process);
   }
   // Two processes that call at the same time send two Hellos each: the first counts, and the second must say the same.
   if (link->state != LinkState::calling) return link->state <= LinkState::ready && link->name_hash == hash_of(hello) ? link : nullptr;
@@ -157,7 +155,7 @@ void FabricTransport::abandon(FabricLink& link) {
 void FabricTransport::abandon_sends(FabricLink& link) {
   for (size_t i = 0; i < operations_.size(); ++i) {
     Operation& operation = operations_[i];
-    if (!operation.active || operation.link != &link) continue;
+    if (operation.link != &link) continue;
     operation.link = nullptr;
     ++missing_of(operation.kind);
     if (operation.kind == Kind::send || operation.kind == Kind::data) --sends_in_flight_;

@@ -81,7 +81,6 @@ ssize_t FabricTransport::ask_for_piece(FabricLink& link) {
     pool_of(Kind::move).push_back(operation);
     return status;
   }
-  operation->active = true;
   operation->link = &link;
   operation->move = &move;
   operation->bytes = size;
