@@ -18,9 +18,6 @@ class LaidOut {
  public:
   enum class Kind : uint64_t { kStart = 0, kRun = 1 };
 
-  LaidOut() = default;
-  LaidOut(const LaidOut&) = delete;
-  LaidOut& operator=(const LaidOut&) = delete;
   ~LaidOut() { close(); }
 
   // Room for so many messages out and in at a time. PTL_* codes.

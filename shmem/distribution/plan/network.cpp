@@ -50,8 +50,8 @@ void Network::close(bool lost) {
 }
 
 int Network::take_context() {
-  for (size_t i = 0; i < kMostPlans; ++i)
-    if (!contexts_[i]) return contexts_.set(i), static_cast<int>(i);
+  for (unsigned i = 0; i < kMostPlans; ++i)
+    if (!contexts_[i]) return contexts_.set(i), static_cast<int>(client::kFirstPlanContext + i);
   return -1;
 }
 

@@ -38,8 +38,7 @@ class Network {
   // A number that no other plan of the job has, ever; and a GOAL context that none has now, or -1.
   uint32_t next_plan() { return ++plans_; }
   int take_context();
-  void give_context(int context) { contexts_.reset(static_cast<size_t>(context)); }
-  static unsigned goal_context(int context) { return client::kFirstPlanContext + static_cast<unsigned>(context); }
+  void give_context(int context) { contexts_.reset(static_cast<unsigned>(context) - client::kFirstPlanContext); }
 
   // Whether `memory`, of so many bytes, is this process's node memory, and where.
   bool find(const void* memory, uint64_t bytes, NodePlace* place) const;

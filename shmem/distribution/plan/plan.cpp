@@ -157,7 +157,7 @@ int ccc_plan_::create(const ccc_layout& from, const ccc_layout& to, const std::a
                                : "a PE has no memory, or its network interface no counters or entries, left for the plan");
   }
   choose_copies(shmem_team_n_pes(SHMEM_TEAM_SHARED));
-  scheduled_.open(Network::goal_context(context_), sends_, receives_, from_bytes_, to_bytes_);
+  scheduled_.open(static_cast<unsigned>(context_), sends_, receives_, from_bytes_, to_bytes_);
   return CCC_SUCCESS;
 }
 
