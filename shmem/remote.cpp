@@ -1,7 +1,6 @@
 // remote.cpp: Channel, and the list entries it aims at.
 #include "shmem/remote.hpp"
 
-#include <algorithm>
 #include <optional>
 
 #include "shmem/include/shmem_base.h"
@@ -20,7 +19,7 @@ struct Interface {
   ptl_handle_ni_t ni{};
   ptl_ni_limits_t limits{};
   const uint32_t* throttled = nullptr;
-  ptl_pt_index_t index[kSegments]{};
+  RemoteIndices index{};
   client::ListEntry entry[kSegments];
 };
 constinit client::Undestroyed<Interface> interface_storage;
@@ -41,11 +40,6 @@ ptl_datatype_t word(size_t size) { return size == 4 ? PTL_UINT32_T : PTL_UINT64_
 // Copies of what is sent would occupy this PE's memory for as long as some other does not read.
 bool throttled() { return __atomic_load_n(interface.throttled, __ATOMIC_RELAXED) != 0; }
 
-void expose(Segment segment, void* start, size_t size) {
-  check(PtlPTAlloc(interface.ni, 0, PTL_EQ_NONE, PTL_PT_ANY, &interface.index[segment]), "PtlPTAlloc");
-  check(client::expose(interface.ni, interface.index[segment], start, size, 0, interface.entry[segment]), "PtlLEAppend");
-}
-
 // Until all is complete; the end of the job if something has failed.
 template <class Counted>
 void finish(const Counted& operations, const char* what) {
@@ -60,17 +54,15 @@ RemoteIndices remote_open(ptl_handle_ni_t ni, const ptl_ni_limits_t& limits, voi
   interface.ni = ni;
   interface.limits = limits;
   interface.throttled = PtlxThrottled();
-  constexpr size_t kWord = sizeof(uint64_t);
-  if (limits.max_volatile_size < kWord || limits.max_atomic_size < kWord || limits.max_fetch_atomic_size < kWord ||
-      limits.max_msg_size == 0)
-    misuse("the network interface cannot do atomics on 8 bytes, which OpenSHMEM needs");
-  for (const Segment segment : {kHeap, kData}) expose(segment, start[segment], size[segment]);
-  return {{interface.index[kHeap], interface.index[kData]}};
+  for (const Segment segment : {kHeap, kData}) {
+    check(PtlPTAlloc(ni, 0, PTL_EQ_NONE, PTL_PT_ANY, &interface.index[segment]), "PtlPTAlloc");
+    check(client::expose(ni, interface.index[segment], start[segment], size[segment], 0, interface.entry[segment]), "PtlLEAppend");
+  }
+  return interface.index;
 }
 
 void remote_close() {
   for (const Segment segment : {kHeap, kData}) {
-    if (!interface.entry[segment].is_open()) continue;
     interface.entry[segment].close();
     PtlPTFree(interface.ni, interface.index[segment]);
   }
@@ -90,8 +82,8 @@ bool Channel::open(bool one_thread) {
 }
 
 void Channel::close() {
-  payloads_.clear();
-  signals_ = false;
+  for (client::SignalledPuts& payload : payloads_) payload.close();
+  signalled_ = 0;
   for (client::Descriptor* descriptor : {&copied_, &lazy_, &sending_}) descriptor->close();
   all_.close();
   answers_.close();
@@ -107,29 +99,24 @@ void Channel::note_put(size_t size) {
   if (size > interface.limits.max_waw_ordered_size) long_puts_.fetch_add(1, std::memory_order_relaxed);
 }
 
-void Channel::put(int pe, Place to, const void* source, size_t size) {
-  if (size <= interface.limits.max_volatile_size && !throttled())
-    return check(all_.one([&] { return client::put({copied_}, at(pe, to), source, size); }), "PtlPut");
+// Issues what sends so many bytes, which may change on return: copied if they are few, else the call waits until they were sent.
+template <class Issue>
+void Channel::send(size_t size, const char* call, const char* what, Issue&& issue) {
+  if (size <= interface.limits.max_volatile_size && !throttled()) return check(issue({copied_}), call);
   const auto lock = exclusive();
-  for (size_t done = 0, part; done < size; done += part) {
-    part = std::min<size_t>(size - done, interface.limits.max_msg_size);
-    check(all_.put({sending_}, at(pe, to) + done, static_cast<const std::byte*>(source) + done, part), "PtlPut");
-    wait_until_sent("a put", pe);
-  }
+  check(issue({sending_}), call);
+  ptl_event_t event;
+  check(PtlEQWait(sent_, &event), "PtlEQWait");
+  if (event.ni_fail_type != PTL_NI_OK) failed_operations(1, what);
+}
+
+void Channel::put(int pe, Place to, const void* source, size_t size) {
+  send(size, "PtlPut", "puts", [&](const client::By& by) { return all_.put(by, at(pe, to), source, size); });
   note_put(size);
 }
 
-void Channel::wait_until_sent(const char* what, int pe) {
-  ptl_event_t event;
-  check(PtlEQWait(sent_, &event), "PtlEQWait");
-  if (event.ni_fail_type == PTL_NI_OK) return;
-  who_failed(nullptr);
-  must_live(what, pe);
-  misuse("%s to PE %d could not be sent (failure %d)", what, pe, event.ni_fail_type);
-}
-
 void Channel::put_nbi(int pe, Place to, const void* source, size_t size) {
-  check(all_.put(size <= kSmall ? client::By{lazy_} : all_.own(), at(pe, to), source, size, interface.limits.max_msg_size), "PtlPut");
+  check(all_.put(size <= kSmall ? client::By{lazy_} : all_.own(), at(pe, to), source, size), "PtlPut");
   note_put(size);
 }
 
@@ -145,28 +132,13 @@ void Channel::get_blocks(int pe, Place from, size_t from_step, void* dest, size_
   const auto lock = exclusive();
   std::optional<client::Bundle> together(interface.ni);
   for (size_t i = 0; i < blocks; ++i)
-    check(answers_.get(answers_.own(), at(pe, from) + i * from_step, static_cast<std::byte*>(dest) + i * dest_step, size,
-                       interface.limits.max_msg_size),
-          "PtlGet");
+    check(answers_.get(answers_.own(), at(pe, from) + i * from_step, static_cast<std::byte*>(dest) + i * dest_step, size), "PtlGet");
   together.reset();
   finish(answers_, "gets");
 }
 
 void Channel::get_nbi(int pe, Place from, void* dest, size_t size) {
-  check(all_.get(size <= kSmall ? client::By{lazy_} : all_.own(), at(pe, from), dest, size, interface.limits.max_msg_size), "PtlGet");
-}
-
-// In turn, and each when what it had before is done.
-Channel::Payload& Channel::next_payload() {
-  if (payloads_.size() == kPayloads) {
-    Payload& oldest = *payloads_[payload_turn_++ % kPayloads];
-    finish(oldest, "puts with signal");
-    return oldest;
-  }
-  Payload& fresh = *payloads_.emplace_back(std::make_unique<Payload>());
-  check(fresh.open(interface.ni), "PtlMDBind");
-  signals_.store(true, std::memory_order_relaxed);
-  return fresh;
+  check(all_.get(size <= kSmall ? client::By{lazy_} : all_.own(), at(pe, from), dest, size), "PtlGet");
 }
 
 void Channel::put_signal(int pe, Place to, const void* source, size_t size, Place signal, uint64_t value, bool add, bool nbi) {
@@ -175,19 +147,19 @@ void Channel::put_signal(int pe, Place to, const void* source, size_t size, Plac
     return add ? atomic(pe, signal, PTL_SUM, &value, sizeof value) : set(pe, signal, &value, sizeof value);
   }
   const auto lock = exclusive();
-  Payload& payload = next_payload();
-  check(payload.puts.put(payload.puts.own(), at(pe, to), source, size, interface.limits.max_msg_size), "PtlPut");
+  // In turn, and each when what it had before is done.
+  client::SignalledPuts& payload = payloads_[signalled_.fetch_add(1, std::memory_order_relaxed) % kPayloads];
+  if (payload.puts.is_open()) finish(payload, "puts with signal");
+  else check(payload.open(interface.ni), "PtlMDBind");
+  check(payload.puts.put(payload.puts.own(), at(pe, to), source, size), "PtlPut");
   check(payload.signal(at(pe, signal), add ? PTL_SUM : PTL_SWAP, value), "PtlTriggeredAtomic");
   if (!nbi) finish(payload.puts, "puts with signal");
   note_put(size);
 }
 
 void Channel::atomic(int pe, Place to, ptl_op_t op, const void* operand, size_t size) {
-  const auto send = [&](client::By by) { check(all_.update(by, at(pe, to), op, word(size), operand, size), "PtlAtomic"); };
-  if (!throttled()) return send({copied_});
-  const auto lock = exclusive();
-  send({sending_});
-  wait_until_sent("an atomic operation", pe);
+  const auto issue = [&](const client::By& by) { return all_.update(by, at(pe, to), op, word(size), operand, size); };
+  send(size, "PtlAtomic", "atomic operations", issue);
 }
 
 void Channel::fetch(int pe, Place to, ptl_op_t op, const void* operand, void* result, size_t size, const void* cond) {
@@ -208,9 +180,10 @@ void Channel::set(int pe, Place to, const void* value, size_t size) {
 void Channel::quiet() {
   const uint64_t long_puts = long_puts_.load(std::memory_order_relaxed);
   finish(all_, "operations");
-  if (signals_.load(std::memory_order_relaxed)) {
+  if (signalled_.load(std::memory_order_relaxed) != 0) {
     const auto lock = exclusive();
-    for (const auto& payload : payloads_) finish(*payload, "puts with signal");
+    for (const client::SignalledPuts& payload : payloads_)
+      if (payload.puts.is_open()) finish(payload, "puts with signal");
   }
   long_puts_over_.store(long_puts, std::memory_order_relaxed);
 }

@@ -14,11 +14,10 @@
 // Source: Portals 4.3, chapters "Data Movement Operations" and "Lightweight Counting Events".
 #pragma once
 
+#include <array>
 #include <atomic>
 #include <cstdint>
-#include <memory>
 #include <mutex>
-#include <vector>
 
 #include "engine/client/remote_memory.hpp"
 #include "shmem/runtime.hpp"
@@ -62,12 +61,10 @@ class Channel {
   void fence();
 
  private:
-  // One long put-with-signal at a time. Its puts are counted apart from all others, so that the update of the signal can hang on them.
-  using Payload = client::SignalledPuts;
   static constexpr size_t kPayloads = 8;
 
-  void wait_until_sent(const char* what, int pe);
-  Payload& next_payload();
+  template <class Issue>
+  void send(size_t size, const char* call, const char* what, Issue&& issue);
   std::unique_lock<std::mutex> exclusive();
   void note_put(size_t size);
 
@@ -76,9 +73,8 @@ class Channel {
   client::Descriptor copied_, lazy_, sending_;  // beside all_.own(), which leaves at once
   std::mutex blocking_;
   bool one_thread_ = false;
-  std::vector<std::unique_ptr<Payload>> payloads_;  // made by the first long puts with signal
-  std::atomic<bool> signals_{false};                // there are some
-  size_t payload_turn_ = 0;
+  client::SignalledPuts payloads_[kPayloads];               // one long put with signal at a time each; opened by the first ones
+  std::atomic<size_t> signalled_{0};                        // these, so far
   std::atomic<uint64_t> long_puts_{0}, long_puts_over_{0};  // begun; begun before the last quiet
   alignas(8) uint64_t sink_ = 0;                            // where the old value goes that nobody wants
 };
@@ -87,9 +83,7 @@ class Channel {
 extern client::Undestroyed<Channel> default_channel_storage [[gnu::visibility("hidden")]];
 inline constexpr Channel& default_channel = default_channel_storage.it;
 
-struct RemoteIndices {
-  ptl_pt_index_t of[kSegments];
-};
+using RemoteIndices = std::array<ptl_pt_index_t, kSegments>;
 
 // Opens what the segments [start, start + size) need on `ni`; the indices must turn out equal on all PEs.
 RemoteIndices remote_open(ptl_handle_ni_t ni, const ptl_ni_limits_t& limits, void* const start[kSegments], const size_t size[kSegments]);

@@ -132,7 +132,7 @@ Session::Record Session::record(const ptlx_engine_info_t& engine) const {
               executable_hash(),
               aligned,
               engine.oversubscribed != 0,
-              {exposed_.indices.of[kHeap], exposed_.indices.of[kData]},
+              {exposed_.indices[kHeap], exposed_.indices[kData]},
               {}};
   snprintf(mine.program, sizeof mine.program, "%s", program_invocation_short_name);
   return mine;
