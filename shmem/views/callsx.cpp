@@ -121,7 +121,7 @@ void* Vdcx_malloc(size_t size) {
 int Vdcx_unique_view(int* viewid) {
   return code_of([&] {
     need(viewid, "viewid");
-    const uint64_t given = library.net.fetch_add(0, offsetof(Header, next_id), 1);
+    const uint64_t given = library.net.fetch(0, offsetof(Header, next_id), PTL_SUM, 1);
     if (library.net.failed()) {
       library.net.clear();
       refuse(VDCX_ERR_LOST, "process 0, which gives out the numbers of views, has died");

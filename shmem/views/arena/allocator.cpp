@@ -40,13 +40,13 @@ int owner_of(size_t page) {
 
 size_t take_pages(size_t pages) {
   const size_t most = library.layout.arena_bytes / kPage;
-  const size_t first = library.net.fetch_add(0, offsetof(Header, next_page), pages);
+  const size_t first = library.net.fetch(0, offsetof(Header, next_page), PTL_SUM, pages);
   if (library.net.failed()) {
     library.net.clear();
     return SIZE_MAX;
   }
   if (first + pages > most) {
-    library.net.fetch_add(0, offsetof(Header, next_page), -static_cast<uint64_t>(pages));
+    library.net.fetch(0, offsetof(Header, next_page), PTL_SUM, -static_cast<uint64_t>(pages));
     library.net.clear();
     return SIZE_MAX;
   }
@@ -54,7 +54,7 @@ size_t take_pages(size_t pages) {
     uint64_t bits = 0;
     const size_t word = page * 2 / 8;
     for (; page < first + pages && page * 2 / 8 == word; ++page) bits |= static_cast<uint64_t>(library.me + 1) << page % 4 * 16;
-    library.net.fetch_or(0, library.layout.owners + word * 8, bits);
+    library.net.fetch(0, library.layout.owners + word * 8, PTL_BOR, bits);
   }
   library.net.clear();
   return first;
@@ -92,9 +92,7 @@ size_t allocate(size_t bytes, int view) {
   const int owner = owner_of(first / (kPage / kBlock));
   if (owner < 0) return SIZE_MAX;
   const uint64_t entry = packed({static_cast<uint32_t>(room), view + 1});
-  uint64_t old = library.net.load(owner, entry_at(first));
-  while (!library.net.compare_exchange(owner, entry_at(first), old, entry) && !library.net.failed()) {
-  }
+  library.net.fetch(owner, entry_at(first), PTL_SWAP, entry);
   library.net.clear();
   return first * kBlock;
 }
@@ -104,10 +102,10 @@ void give_back(size_t offset) {
   const int owner = offset % kBlock == 0 ? owner_of(block / (kPage / kBlock)) : -1;
   if (owner < 0) refuse(VDCX_ERR_ARG, "byte %zu of the shared pages is not the start of a block", offset);
   constexpr uint64_t kFreed = uint64_t{1} << 63;
-  const uint64_t word = library.net.fetch_or(owner, entry_at(block), kFreed);
+  const uint64_t word = library.net.fetch(owner, entry_at(block), PTL_BOR, kFreed);
   library.net.clear();
   if (word == 0) {
-    library.net.fetch_and(owner, entry_at(block), ~kFreed);
+    library.net.fetch(owner, entry_at(block), PTL_BAND, ~kFreed);
     library.net.clear();
     refuse(VDCX_ERR_ARG, "byte %zu of the shared pages is not the start of a block", offset);
   }

@@ -139,7 +139,7 @@ void start(View& view, FarCopy& far, int q, bool looks) {
   far.looks = looks, far.late = false, far.unused = true;
   const auto together = library.net.bundle();
   library.net.open(far.batch);
-  if (looks) library.net.load(far.batch, q, word_of(view), &far.words[0]);
+  if (looks) library.net.fetch(far.batch, q, word_of(view), PTL_BOR, 0, &far.words[0]);
   library.net.get(far.batch, q, library.layout.slot(view.id), &far.slot, sizeof far.slot);
   const auto known = view.far_index.find(q);
   const bool kept = is_kept(view);
@@ -150,7 +150,7 @@ void start(View& view, FarCopy& far, int q, bool looks) {
       for (const Range& piece : view.pieces) add(far.fetched, piece.offset, piece.bytes);
     ask_for_fetched(far, q, kept);
   }
-  if (looks) library.net.load(far.batch, q, word_of(view), &far.words[1]);
+  if (looks) library.net.fetch(far.batch, q, word_of(view), PTL_BOR, 0, &far.words[1]);
   far.step = FarCopy::Step::first;
 }
 

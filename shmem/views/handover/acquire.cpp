@@ -331,7 +331,7 @@ void destroy(View& view) {
   if (!view.held) refuse(VDCX_ERR_STATE, "view %d can be destroyed only by who holds it for writing", view.id);
   end_session(view);
   view.held = false;
-  const uint64_t generation = library.net.fetch_add(view.manager, library.layout.slot(view.id) + offsetof(Slot, destroyed), 1) + 1;
+  const uint64_t generation = library.net.fetch(view.manager, library.layout.slot(view.id) + offsetof(Slot, destroyed), PTL_SUM, 1) + 1;
   library.net.clear();
   forget_index(view);
   own(library.slot(view.id).generation).store(generation, std::memory_order_release);

@@ -48,15 +48,15 @@ void Site::ask(unsigned q) {
   const auto together = net().bundle();
   if (view.asked_push) {
     if (!net().near(static_cast<int>(q), 0)) say_what_is_here(q);
-    net().set_bits(static_cast<int>(q), library.layout.push_word(view.id, me()), bit);
+    net().tell(static_cast<int>(q), library.layout.push_word(view.id, me()), PTL_BOR, bit);
   }
-  net().fetch_or(static_cast<int>(q), library.layout.bit_word(view.id, me()), bit);
+  net().fetch(static_cast<int>(q), library.layout.bit_word(view.id, me()), PTL_BOR, bit);
 }
 
 bool Site::take_back(unsigned q) {
   const uint64_t bit = uint64_t{1} << (me() % 32);
-  const bool still = net().fetch_and(static_cast<int>(q), library.layout.bit_word(view.id, me()), ~bit) & bit;
-  if (still && view.asked_push) net().fetch_and(static_cast<int>(q), library.layout.push_word(view.id, me()), ~bit);
+  const bool still = net().fetch(static_cast<int>(q), library.layout.bit_word(view.id, me()), PTL_BAND, ~bit) & bit;
+  if (still && view.asked_push) net().fetch(static_cast<int>(q), library.layout.push_word(view.id, me()), PTL_BAND, ~bit);
   return still;
 }
 

@@ -42,11 +42,11 @@ struct Site {
       if (view.asked_push) say_what_is_here(q);
       return announce_far(view, static_cast<int>(q), Word::announcement(me(), view.asked_push));
     }
-    return {net().fetch_or(static_cast<int>(q), library.layout.slot(view.id) + offsetof(Slot, word),
-                           Word::announcement(me(), view.asked_push))};
+    return {net().fetch(static_cast<int>(q), library.layout.slot(view.id) + offsetof(Slot, word), PTL_BOR,
+                        Word::announcement(me(), view.asked_push))};
   }
   unsigned swap_tail() {
-    return static_cast<unsigned>(net().exchange(view.manager, library.layout.slot(view.id) + offsetof(Slot, tail), me() + 1));
+    return static_cast<unsigned>(net().fetch(view.manager, library.layout.slot(view.id) + offsetof(Slot, tail), PTL_SWAP, me() + 1));
   }
   unsigned tail() { return static_cast<unsigned>(net().load(view.manager, library.layout.slot(view.id) + offsetof(Slot, tail))); }
 
@@ -86,7 +86,7 @@ struct Site {
   bool served() { return !any_reader() || all_served(); }
   bool all_served();
   void thank(unsigned q) {
-    net().fetch_and(static_cast<int>(q), library.layout.bit_word(view.id, me()), ~(uint64_t{1} << (32 + me() % 32)));
+    net().fetch(static_cast<int>(q), library.layout.bit_word(view.id, me()), PTL_BAND, ~(uint64_t{1} << (32 + me() % 32)));
     net().ring(static_cast<int>(q));
     net().clear();
   }

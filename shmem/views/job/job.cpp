@@ -22,9 +22,9 @@ namespace portunus::views {
 
 client::Undestroyed<Library> library_storage;
 
-void Net::issued(int code, const char* call, uint64_t messages) {
+void Net::issued(int code, const char* call) {
   check(code, call);
-  library.counters.messages += messages;
+  library.counters.messages += 1;
 }
 
 void refuse(int code, const char* sentence, ...) {

@@ -31,7 +31,7 @@ void Net::open(char* block, size_t bytes, int me, int processes) {
   check(PtlPTAlloc(ni_, 0, PTL_EQ_NONE, PTL_PT_ANY, &stream_index_), "PtlPTAlloc");
   check(client::expose(ni_, index_, block, bytes, 0, entry_), "PtlMEAppend");
   open(replies_);
-  check(kept_.open(ni_, 0), "PtlMDBind");
+  check(kept_.bind_all(ni_, 0), "PtlMDBind");
   check(copied_.bind_all(ni_, PTL_MD_VOLATILE), "PtlMDBind");
   processes_ = std::make_unique<Process[]>(static_cast<size_t>(processes));
   for (int pe = 0; pe < processes; ++pe) {
@@ -45,8 +45,8 @@ void Net::open(char* block, size_t bytes, int me, int processes) {
 void Net::close() {
   entry_.close();
   processes_.reset();
-  copied_.close();
-  for (Operations* operations : {&replies_, &kept_}) operations->close();
+  for (client::Descriptor* descriptor : {&kept_, &copied_}) descriptor->close();
+  replies_.close();
   PtlNIFini(ni_);
   ni_ = PTL_INVALID_HANDLE;
 }
@@ -75,12 +75,13 @@ bool Net::answered(Operations& batch, int pe) {
 
 // ---- words
 
-void Net::fetch(Operations& batch, int pe, size_t offset, ptl_op_t op, uint64_t value, uint64_t* old, const uint64_t* expected) {
-  issued(batch.fetch(batch.own(), at(pe, offset), op, PTL_UINT64_T, {copied_, &value, expected}, old, sizeof value), "PtlFetchAtomic");
+void Net::fetch(Operations& batch, int pe, size_t offset, ptl_op_t op, uint64_t value, uint64_t* old) {
+  issued(batch.fetch(batch.own(), at(pe, offset), op, PTL_UINT64_T, {copied_, &value}, old, sizeof value), "PtlFetchAtomic");
 }
 
 void Net::tell(int pe, size_t offset, ptl_op_t op, uint64_t value) {
-  issued(client::update(unanswered(), at(pe, offset), op, PTL_UINT64_T, &value, sizeof value), "PtlAtomic");
+  if (char* const here = near(pe, offset)) client::change(word_at(here), op, value);
+  else issued(client::update(unanswered(), at(pe, offset), op, PTL_UINT64_T, &value, sizeof value), "PtlAtomic");
 }
 
 void Net::store(int pe, size_t offset, uint64_t value) {
@@ -102,12 +103,14 @@ void Net::ring(int pe) {
 
 void Net::get(Operations& batch, int pe, size_t offset, void* to, size_t bytes) {
   if (bytes == 0) return;
-  issued(batch.get(batch.own(), at(pe, offset), to, bytes, part_of(bytes)), "PtlGet", parts(bytes, part_of(bytes)));
+  in_messages(bytes, part_of(bytes), "PtlGet",
+              [&](size_t done, size_t part) { return batch.get(batch.own(), at(pe, offset + done), static_cast<char*>(to) + done, part); });
 }
 
 void Net::put(client::SignalledPuts& delivery, int pe, size_t offset, const void* from, size_t bytes) {
-  if (bytes == 0) return;
-  issued(delivery.puts.put(delivery.puts.own(), at(pe, offset), from, bytes, part_of(bytes)), "PtlPut", parts(bytes, part_of(bytes)));
+  in_messages(bytes, part_of(bytes), "PtlPut", [&](size_t done, size_t part) {
+    return delivery.puts.put(delivery.puts.own(), at(pe, offset + done), static_cast<const char*>(from) + done, part);
+  });
 }
 
 void Net::finish(client::SignalledPuts& delivery, int pe, size_t word, uint64_t value) {
@@ -120,10 +123,7 @@ ptl_handle_ct_t Net::count_puts(ptl_match_bits_t bits, size_t offset, size_t byt
   client::Counter count;
   client::MatchEntry entry;
   check(count.open(ni_), "PtlCTAlloc");
-  constexpr unsigned kOptions = PTL_ME_OP_PUT | PTL_ME_EVENT_CT_COMM | PTL_ME_EVENT_SUCCESS_DISABLE | client::kQuiet;
-  ptl_me_t me = client::entry_of(block_ + offset, bytes, kOptions, bits, count);
-  check(PtlGetUid(ni_, &me.uid), "PtlGetUid");
-  check(entry.append(ni_, stream_index_, me), "PtlMEAppend");
+  check(client::expose(ni_, stream_index_, block_ + offset, bytes, bits, entry, count), "PtlMEAppend");
   entry.let_go();
   return count.let_go();
 }
@@ -138,24 +138,18 @@ void Net::count_one(ptl_handle_ct_t count) { check(PtlCTInc(count, {1, 0}), "Ptl
 
 void Net::repeat(ptl_handle_ct_t count, uint64_t stride) { check(PtlxCTRepeat(count, stride, 0), "PtlxCTRepeat"); }
 
-void Net::put_counted(int pe, ptl_match_bits_t bits, size_t from, size_t bytes, Operations* leaving) {
+void Net::put_counted(int pe, ptl_match_bits_t bits, size_t from, size_t bytes, const client::When& when, Operations* leaving) {
   if (leaving && !leaving->is_open()) check(leaving->open(ni_, PTL_MD_EVENT_CT_SEND), "PtlMDBind");
-  Operations& puts = leaving ? *leaving : kept_;
-  issued(puts.put({puts.own().memory, PTL_NO_ACK_REQ}, {process(pe), stream_index_, bits, 0}, block_ + from, bytes, counted_part_of(bytes)),
-         "PtlPut", parts_of(bytes));
+  const client::By by{leaving ? leaving->own().memory : kept_, PTL_NO_ACK_REQ};
+  in_messages(bytes, counted_part_of(bytes), "PtlPut", [&](size_t done, size_t part) {
+    const auto put = [&] { return client::put(by, {process(pe), stream_index_, bits, done}, block_ + from + done, part, when); };
+    return leaving ? leaving->one(put) : put();
+  });
 }
 
-void Net::put_when(ptl_handle_ct_t count, uint64_t threshold, int pe, ptl_match_bits_t bits, size_t from, size_t bytes) {
-  const auto put = [&](size_t done, size_t part) {
-    const client::RemoteAddress to{process(pe), stream_index_, bits, done};
-    return client::put({kept_.own().memory, PTL_NO_ACK_REQ}, to, block_ + from + done, part, {count, threshold});
-  };
-  check(client::in_messages(bytes, counted_part_of(bytes), put), "PtlTriggeredPut");
-}
-
-void Net::add_when(ptl_handle_ct_t count, uint64_t threshold, int pe, size_t offset) {
-  const client::By by{kept_.own().memory, PTL_NO_ACK_REQ};
-  check(client::update(by, at(pe, offset), PTL_SUM, PTL_UINT64_T, &one_, sizeof one_, {count, threshold}), "PtlTriggeredAtomic");
+void Net::add_when(const client::When& when, int pe, size_t offset) {
+  const client::By by{kept_, PTL_NO_ACK_REQ};
+  check(client::update(by, at(pe, offset), PTL_SUM, PTL_UINT64_T, &one_, sizeof one_, when), "PtlTriggeredAtomic");
 }
 
 void Net::wait(int (*done)(void*), void* arg) {

@@ -10,7 +10,6 @@
 #include <atomic>
 #include <cstdint>
 #include <memory>
-#include <utility>
 
 #include "engine/client/deaths.hpp"
 #include "engine/client/remote_memory.hpp"
@@ -41,28 +40,19 @@ class Net {
     char* const here = near(pe, offset);
     return here ? word_at(here).load() : fetch(pe, offset, PTL_SUM, 0);
   }
-  uint64_t fetch_add(int pe, size_t offset, uint64_t value) { return fetch(pe, offset, PTL_SUM, value); }
-  uint64_t fetch_or(int pe, size_t offset, uint64_t value) { return fetch(pe, offset, PTL_BOR, value); }
-  uint64_t fetch_and(int pe, size_t offset, uint64_t value) { return fetch(pe, offset, PTL_BAND, value); }
-  uint64_t exchange(int pe, size_t offset, uint64_t value) { return fetch(pe, offset, PTL_SWAP, value); }
-  // False, too, when the process cannot be reached.
-  bool compare_exchange(int pe, size_t offset, uint64_t& expected, uint64_t value) {
-    const uint64_t wanted = std::exchange(expected, fetch(pe, offset, PTL_CSWAP, value, &expected));
-    return expected == wanted && (near(pe, offset) || !failed_);
+  // word = word op value; returns the old word.
+  uint64_t fetch(int pe, size_t offset, ptl_op_t op, uint64_t value) {
+    if (char* const here = near(pe, offset)) return client::change(word_at(here), op, value);
+    begin_fetch(pe, offset, op, value);
+    return end_fetch(pe);
   }
   // The same in two halves, for a process that is not on this node: operations begun in between are in order behind it.
-  void begin_fetch(int pe, size_t offset, ptl_op_t op, uint64_t value, const uint64_t* expected = nullptr) {
-    fetch(replies_, pe, offset, op, value, &result_, expected);
-  }
+  void begin_fetch(int pe, size_t offset, ptl_op_t op, uint64_t value) { fetch(replies_, pe, offset, op, value, &result_); }
   uint64_t end_fetch(int pe) { return answered(replies_, pe) ? result_ : 0; }
   // Nobody waits for these: in order before what is asked for next. A peer that is dead does not miss them. `bytes`: so few that they are
   // copied at once.
   void store(int pe, size_t offset, uint64_t value);  // and wakes the threads that wait there
-  void set_bits(int pe, size_t offset, uint64_t bits) {
-    if (char* here = near(pe, offset)) word_at(here).fetch_or(bits);
-    else tell(pe, offset, PTL_BOR, bits);
-  }
-  void add(int pe, size_t offset, uint64_t value) { tell(pe, offset, PTL_SUM, value); }
+  void tell(int pe, size_t offset, ptl_op_t op, uint64_t value);
   void put_small(int pe, size_t offset, const void* from, size_t bytes);
   // Bytes; true when they are there.
   bool get(int pe, size_t offset, void* to, size_t bytes) {
@@ -78,8 +68,8 @@ class Net {
     check(batch.open(ni_), "PtlMDBind");
   }
   void get(Operations& batch, int pe, size_t offset, void* to, size_t bytes);
-  // A word, read by an atomic: in order with the gets of at most ordered() bytes that are issued before and behind it.
-  void load(Operations& batch, int pe, size_t offset, uint64_t* to) { fetch(batch, pe, offset, PTL_BOR, 0, to); }
+  // In order with the gets of at most ordered() bytes that are issued before and behind it.
+  void fetch(Operations& batch, int pe, size_t offset, ptl_op_t op, uint64_t value, uint64_t* old);
   // Waits. False: the process has died.
   bool answered(Operations& batch, int pe);
   // Short data go in messages that travel with their header: longer ones need the other's engine once more, which may have to wait
@@ -102,17 +92,16 @@ class Net {
 
   // Puts that the target counts, and nobody acknowledges: entries of their own, named by match bits, each with a counter. A message of
   // `bytes` goes in parts_of(bytes) puts.
-  uint64_t parts_of(size_t bytes) const { return parts(bytes, counted_part_of(bytes)); }
+  uint64_t parts_of(size_t bytes) const { return bytes == 0 ? 1 : (bytes - 1) / counted_part_of(bytes) + 1; }
   ptl_handle_ct_t count_puts(ptl_match_bits_t bits, size_t offset, size_t bytes);
   uint64_t counted(ptl_handle_ct_t count) const;
   void count_one(ptl_handle_ct_t count);
   // `from` is an offset of this process's block, whose bytes stay as they are until it is known that they came; or have left, when
   // nothing of `leaving` is pending.
-  void put_counted(int pe, ptl_match_bits_t bits, size_t from, size_t bytes, Operations* leaving = nullptr);
+  void put_counted(int pe, ptl_match_bits_t bits, size_t from, size_t bytes, const client::When& when = {}, Operations* leaving = nullptr);
   // Lets what happens when a counter reaches a threshold happen again, each time that it has counted `stride` more.
   void repeat(ptl_handle_ct_t count, uint64_t stride);
-  void put_when(ptl_handle_ct_t count, uint64_t threshold, int pe, ptl_match_bits_t bits, size_t from, size_t bytes);
-  void add_when(ptl_handle_ct_t count, uint64_t threshold, int pe, size_t offset);
+  void add_when(const client::When& when, int pe, size_t offset);
 
   void ring(int pe);
   // Waits until done(arg), which looks at this process's own words and counters alone: it is called while this thread steps
@@ -127,29 +116,26 @@ class Net {
     client::Deaths deaths;  // once asked for
     bool is_dead = false;
   };
-  Process& at(int pe) { return processes_[static_cast<size_t>(pe)]; }
-  const Process& at(int pe) const { return processes_[static_cast<size_t>(pe)]; }
+  Process& at(int pe) const { return processes_[static_cast<size_t>(pe)]; }
   client::RemoteAddress at(int pe, size_t offset) const { return {client::process(static_cast<ptl_rank_t>(pe)), index_, 0, offset}; }
   client::By unanswered() const { return {copied_, PTL_NO_ACK_REQ}; }
-  static uint64_t parts(size_t bytes, size_t most) { return bytes == 0 ? 1 : (bytes - 1) / most + 1; }
   static void check(int code, const char* call);
-  // Counts messages that were issued with this code.
-  static void issued(int code, const char* call, uint64_t messages = 1);
-  uint64_t fetch(int pe, size_t offset, ptl_op_t op, uint64_t value, const uint64_t* expected = nullptr) {
-    if (char* const here = near(pe, offset)) return client::change(word_at(here), op, value, expected);
-    begin_fetch(pe, offset, op, value, expected);
-    return end_fetch(pe);
+  // Counts a message that was issued with this code.
+  static void issued(int code, const char* call);
+  // Calls message(offset, length) for parts of at most `most` bytes; no bytes are a message, too.
+  template <class Message>
+  static void in_messages(size_t bytes, size_t most, const char* call, Message&& message) {
+    size_t done = 0;
+    do issued(message(done, std::min(bytes - done, most)), call);
+    while ((done += most) < bytes);
   }
-  void fetch(Operations& batch, int pe, size_t offset, ptl_op_t op, uint64_t value, uint64_t* old, const uint64_t* expected = nullptr);
-  void tell(int pe, size_t offset, ptl_op_t op, uint64_t value);
 
   ptl_handle_ni_t ni_ = PTL_INVALID_HANDLE;
   ptl_ni_limits_t limits_{};
   ptl_pt_index_t index_ = 0, stream_index_ = 0;
   client::MatchEntry entry_;
   Operations replies_;
-  Operations kept_;            // of bytes that stay as they are: nobody counts these,
-  client::Descriptor copied_;  // nor these, which are copied at once
+  client::Descriptor kept_, copied_;  // of bytes that stay as they are, or are copied at once, which nobody counts
   alignas(8) uint64_t result_ = 0;
   char* block_ = nullptr;
   uint64_t one_ = 1;  // what add_when adds

@@ -37,12 +37,12 @@ void open_far_edges(View& view) {
     if (stream.children.empty()) continue;
     net.repeat(stream.came[s], stream.parts);
     for (const size_t child : stream.children)
-      net.put_when(stream.came[s], stream.parts, stream.tree.process(child), bits_of(view, s, kData), at, view.bytes);
+      net.put_counted(stream.tree.process(child), bits_of(view, s, kData), at, view.bytes, {stream.came[s], stream.parts});
     stream.read.push_back(net.count_puts(bits_of(view, s, kCredit), at, 0));
     net.repeat(stream.read[s], stream.children.size() + 1);
-    if (parent == stream.writer)
-      net.add_when(stream.read[s], stream.children.size() + 1, parent, library.layout.arena + stream.credit_of(library.me, s));
-    else net.put_when(stream.read[s], stream.children.size() + 1, parent, bits_of(view, s, kCredit), at, 0);
+    const client::When all_read{stream.read[s], stream.children.size() + 1};
+    if (parent == stream.writer) net.add_when(all_read, parent, library.layout.arena + stream.credit_of(library.me, s));
+    else net.put_counted(parent, bits_of(view, s, kCredit), at, 0, all_read);
   }
   stream.taken.assign(stream.depth + 1, 0);
   if (put_into_view(view, stream, stream.place)) {
@@ -68,7 +68,7 @@ void far_release(View& view, uint64_t k) {
   const size_t s = stream.slot_number(k);
   const int parent = stream.tree.process(stream.tree.parent(stream.place));
   if (!stream.children.empty()) library.net.count_one(stream.read[s]);
-  else if (parent == stream.writer) library.net.add(parent, library.layout.arena + stream.credit_of(library.me, s), 1);
+  else if (parent == stream.writer) library.net.tell(parent, library.layout.arena + stream.credit_of(library.me, s), PTL_SUM, 1);
   else library.net.put_counted(parent, bits_of(view, s, kCredit), 0, 0);
 }
 
@@ -79,7 +79,7 @@ void send_far(View& view, uint64_t k) {
     if (branch_lives(stream, child)) {
       const int reader = stream.tree.process(child);
       const bool into_view = put_into_view(view, stream, child) && read_by(stream, reader, k - 1);
-      library.net.put_counted(reader, bits_of(view, into_view ? stream.depth : stream.slot_number(k), kData), from, view.bytes,
+      library.net.put_counted(reader, bits_of(view, into_view ? stream.depth : stream.slot_number(k), kData), from, view.bytes, {},
                               stream.in_view ? &stream.leaving : nullptr);
       library.counters.brought_bytes += view.bytes;
     }
