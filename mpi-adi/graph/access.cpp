@@ -2,7 +2,6 @@
 #include "mpi-adi/graph/access.hpp"
 
 #include <algorithm>
-#include <limits>
 #include <memory>
 #include <utility>
 
@@ -16,14 +15,10 @@ namespace {
 
 using rma::Access;
 using rma::Buffer;
+using rma::kAnyLength;
+using rma::kAtomicBytes;
+using rma::place;
 using rma::Runs;
-
-constexpr int64_t kAnyLength = std::numeric_limits<int64_t>::max();
-constexpr int64_t kAtomicBytes = 32 * 1024;  // at most, in one message; a multiple of all elements' sizes
-
-std::byte* place(const Buffer& buffer, int64_t offset) {  // the base may be MPI_BOTTOM
-  return reinterpret_cast<std::byte*>(device::offset_of(buffer.address) + static_cast<ptl_size_t>(offset));
-}
 
 // Records one access.
 class Recorder {
@@ -33,10 +28,7 @@ class Recorder {
   RemoteAccess& messages() { return *message_; }
   void touch(const std::byte* here, int64_t bytes) { add_piece(touched_, here, static_cast<size_t>(bytes)); }
   void add_message(std::byte* from, std::byte* to, int64_t there, int64_t bytes) {
-    const client::RemoteAddress at{device::process(access_.member->job_rank), rma::kWindowPortal,
-                                   rma::match_bits(access_.window->number, rma::Place::memory),
-                                   static_cast<ptl_size_t>(access_.displacement + there)};
-    message_->messages.push_back({at, from, to, static_cast<size_t>(bytes)});
+    message_->messages.push_back({rma::remote(access_, there), from, to, static_cast<size_t>(bytes)});
   }
   bool is_too_much() const { return message_->messages.size() > kMostPieces || touched_.size() > kMostPieces; }
 
@@ -91,8 +83,8 @@ int move_mapped(const char* function, bool puts, const Buffer& origin, const Buf
   rma::for_each_piece(
       kAnyLength,
       [&](int64_t at, int64_t away, int64_t length) {
-        add_piece(here, place(origin, at), static_cast<size_t>(length));
-        add_piece(there, access.member->mapped + access.displacement + away, static_cast<size_t>(length));
+        add_piece(here, place(origin.address, at), static_cast<size_t>(length));
+        add_piece(there, rma::mapped(access, away), static_cast<size_t>(length));
         bytes += static_cast<size_t>(length);
       },
       Runs(origin.count, origin.type), Runs(target.count, target.type));
@@ -111,7 +103,7 @@ int move(const char* function, bool puts, const Buffer& origin, const Buffer& ta
   rma::for_each_piece(
       kAnyLength,
       [&](int64_t at, int64_t there, int64_t bytes) {
-        std::byte* const here = place(origin, at);
+        std::byte* const here = place(origin.address, at);
         recorder.touch(here, bytes);
         recorder.add_message(here, here, there, bytes);
       },
@@ -171,8 +163,8 @@ int accumulate(const char* function, const Buffer& origin, const Buffer* result,
   rma::for_each_piece(
       kAtomicBytes,
       [&](int64_t at, int64_t there, int64_t former, int64_t bytes) {
-        std::byte* const goes = reads ? nullptr : place(origin, at);
-        std::byte* const comes = result ? place(*result, former) : discarded;
+        std::byte* const goes = reads ? nullptr : place(origin.address, at);
+        std::byte* const comes = result ? place(result->address, former) : discarded;
         if (goes) recorder.touch(goes, bytes);
         if (result) recorder.touch(comes, bytes);
         recorder.add_message(goes, comes, there, bytes);

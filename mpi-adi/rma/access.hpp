@@ -3,11 +3,16 @@
 // Thread: any. Source: MPI-5.0, 12.3.
 #pragma once
 
+#include <limits>
+
 #include "mpi-adi/core/debug.hpp"
 #include "mpi-adi/rma/runs.hpp"
 #include "mpi-adi/rma/window.hpp"
 
 namespace portunus::mpi::rma {
+
+constexpr int64_t kAnyLength = std::numeric_limits<int64_t>::max();
+constexpr int64_t kAtomicBytes = 32 * 1024;  // at most, in one message; a multiple of all elements' sizes
 
 // One side of an access, as the user gave it.
 struct Buffer {
@@ -44,5 +49,21 @@ inline int check_address(const char* function, const Window& window, const char*
     return MPI_SUCCESS;
   return refuse_null(function, window, name, buffer.count, buffer.type);
 }
+// Checks a side that lies here; its address where something is to be done.
+inline int check_buffer(const char* function, const Access& access, const char* name, const Buffer& buffer) {
+  if (int error = check_origin(function, *access.window, buffer)) return error;
+  return access.member ? check_address(function, *access.window, name, buffer) : MPI_SUCCESS;
+}
+
+// The base may be MPI_BOTTOM.
+inline std::byte* place(const void* base, int64_t offset) {
+  return reinterpret_cast<std::byte*>(device::offset_of(base) + static_cast<ptl_size_t>(offset));
+}
+// Return where the target's byte with this offset from the access's displacement is: for messages, and where this process maps it.
+inline client::RemoteAddress remote(const Access& access, int64_t offset) {
+  return {device::process(access.member->job_rank), kWindowPortal, match_bits(access.window->number, Place::memory),
+          static_cast<ptl_size_t>(access.displacement + offset)};
+}
+inline std::byte* mapped(const Access& access, int64_t offset) { return access.member->mapped + access.displacement + offset; }
 
 }  // namespace portunus::mpi::rma

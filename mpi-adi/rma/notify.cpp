@@ -4,8 +4,6 @@
 // before it in order as long as they are short; behind longer ones the call waits until they are there.
 #include "mpi-adi/rma/notify.hpp"
 
-#include <limits>
-
 #include "mpi-adi/comm/exchange.hpp"
 #include "mpi-adi/core/long_waits.hpp"
 #include "mpi-adi/core/profiling.hpp"
@@ -138,12 +136,11 @@ struct Piece {
 
 template <bool kPut>
 int issue(const Access& access, const Piece& piece, ptl_match_bits_t bits) {
-  client::Operations& operations = access.window->operations;
-  const client::RemoteAddress at{device::process(access.member->job_rank), kWindowPortal, bits,
-                                 static_cast<ptl_size_t>(access.displacement + piece.there)};
+  client::RemoteAddress at = remote(access, piece.there);
+  at.bits = bits;
   const auto length = static_cast<ptl_size_t>(piece.bytes);
-  const client::By by = operations.own();
-  return kPut ? operations.put(by, at, piece.here, length) : operations.get(by, at, piece.here, length);
+  client::Operations& operations = access.window->operations;
+  return kPut ? operations.put(operations.own(), at, piece.here, length) : operations.get(operations.own(), at, piece.here, length);
 }
 
 template <bool kPut>
@@ -151,8 +148,7 @@ int by_messages(const char* function, const Buffer& origin, int rank, MPI_Aint d
   Access access;
   if (int error = check_access(function, win, rank, displacement, target, access)) return error;
   Window& window = *access.window;
-  if (int error = check_origin(function, window, origin)) return error;
-  if (int error = check_address(function, window, "origin", origin)) return error;
+  if (int error = check_buffer(function, access, "origin", origin)) return error;
   Piece last;
   bool any = false, in_order = true;
   int failed = PTL_OK;
@@ -163,9 +159,9 @@ int by_messages(const char* function, const Buffer& origin, int rank, MPI_Aint d
   const auto visit = [&](int64_t at, int64_t there, int64_t bytes) {
     if (any) pass_on();
     any = true;
-    last = {reinterpret_cast<std::byte*>(device::offset_of(origin.address) + static_cast<ptl_size_t>(at)), there, bytes};
+    last = {place(origin.address, at), there, bytes};
   };
-  for_each_piece(std::numeric_limits<int64_t>::max(), visit, Runs(origin.count, origin.type), Runs(target.count, target.type));
+  for_each_piece(kAnyLength, visit, Runs(origin.count, origin.type), Runs(target.count, target.type));
   if (!any) last.there = window.flavor == MPI_WIN_FLAVOR_DYNAMIC ? 0 : -access.displacement;  // no data, wherever
   if (!in_order)
     if (int error = flush(function, window)) return error;

@@ -5,7 +5,6 @@
 // 12.3, 12.7.1 (atomicity).
 #include <algorithm>
 #include <cstring>
-#include <limits>
 
 #include "engine/goal/copy.hpp"
 #include "mpi-adi/graph/access.hpp"
@@ -15,23 +14,6 @@
 
 namespace portunus::mpi::rma {
 namespace {
-
-constexpr int64_t kAnyLength = std::numeric_limits<int64_t>::max();
-constexpr int64_t kAtomicBytes = 32 * 1024;  // at most, in one message; a multiple of all elements' sizes
-
-client::RemoteAddress remote(const Access& access, int64_t offset) {
-  return {device::process(access.member->job_rank), kWindowPortal, match_bits(access.window->number, Place::memory),
-          static_cast<ptl_size_t>(access.displacement + offset)};
-}
-// The base may be MPI_BOTTOM.
-std::byte* place(const void* base, int64_t offset) {
-  return reinterpret_cast<std::byte*>(device::offset_of(base) + static_cast<ptl_size_t>(offset));
-}
-std::byte* mapped(const Access& access, int64_t offset) { return access.member->mapped + access.displacement + offset; }
-// `maps`: by the pointer that this process has.
-client::RemoteMemory memory(const Access& access, int64_t offset, bool maps) {
-  return {maps ? mapped(access, offset) : nullptr, remote(access, offset)};
-}
 
 // Waits for long accumulates that are pending on some of these bytes of the target.
 int keep_order(const char* function, const Access& access, int rank, int64_t begin, int64_t end) {
@@ -81,9 +63,8 @@ template <bool kPut>
 [[gnu::always_inline]] inline int move(const char* function, const Buffer& origin, int rank, MPI_Aint displacement, const Buffer& target,
                                        MPI_Win win, Access& access) {
   if (int error = check_access(function, win, rank, displacement, target, access)) return error;
-  if (int error = check_origin(function, *access.window, origin)) return error;
+  if (int error = check_buffer(function, access, "origin", origin)) return error;
   if (!access.member) return MPI_SUCCESS;
-  if (int error = check_address(function, *access.window, "origin", origin)) return error;
   if (access.captured) [[unlikely]]
     return (kPut ? graph::put : graph::get)(function, origin, target, access);
   if (const int64_t bytes = dense_on_node(origin, target, access); bytes >= 0) [[likely]] {
@@ -115,16 +96,7 @@ int get(const char* function, const Buffer& origin, int rank, MPI_Aint displacem
 
 namespace {
 
-// Between packed bytes and runs of memory.
-void pack(std::byte* packed, const void* base, const Runs& runs, bool in) {
-  for (const Run& run : runs.all()) {
-    std::byte* const at = place(base, run.offset);
-    copy_run(in ? packed : at, in ? at : packed, static_cast<size_t>(run.bytes));
-    packed += run.bytes;
-  }
-}
-
-// Reads or writes the runs `to` of the target as packed bytes, by messages or copies.
+// Reads or writes the runs `to` of the target as packed bytes, by messages.
 template <bool kPut>
 int transfer_packed(const char* function, const Access& access, const Runs& to, std::byte* packed) {
   int failed = PTL_OK;
@@ -133,11 +105,11 @@ int transfer_packed(const char* function, const Access& access, const Runs& to, 
     packed += run.bytes;
   }
   const int error = raise_result(function, access, failed);
-  return error == MPI_SUCCESS && !access.member->mapped ? flush(function, *access.window) : error;
+  return error == MPI_SUCCESS ? flush(function, *access.window) : error;
 }
 
-// Reads the target, computes here, writes back: compute(bytes) says whether it has changed them. Claims no memory under the lock, and
-// neither may compute().
+// Calls compute(value), which says whether it has changed the target: where this process maps it, `value` is nullptr; else it is a packed
+// copy, which is read before and written back. Claims no memory under the lock, and neither may compute().
 template <class Compute>
 int under_lock(const char* function, const Access& access, int rank, const Runs& to, Compute&& compute) {
   int error;
@@ -145,36 +117,28 @@ int under_lock(const char* function, const Access& access, int rank, const Runs&
   const auto change = [&](ptl_op_t op, int64_t value) {
     return change_control(function, *access.window, rank, &Control::accumulate, op, value, old);
   };
-  const bool in_place = access.member->mapped && to.all().size() == 1;
-  const std::unique_ptr<std::byte[]> value(in_place ? nullptr : new std::byte[static_cast<size_t>(to.bytes())]);
+  const std::unique_ptr<std::byte[]> value(access.member->mapped ? nullptr : new std::byte[static_cast<size_t>(to.bytes())]);
   while ((error = change(PTL_CSWAP, 1)) == MPI_SUCCESS && old != 0) client::step();
   if (error != MPI_SUCCESS) return error;
-  if (in_place) {
-    compute(mapped(access, to.begin()));
-  } else {
-    error = transfer_packed<false>(function, access, to, value.get());
-    if (error == MPI_SUCCESS && compute(value.get())) error = transfer_packed<true>(function, access, to, value.get());
-  }
+  if (value) error = transfer_packed<false>(function, access, to, value.get());
+  if (error == MPI_SUCCESS && compute(value.get()) && value) error = transfer_packed<true>(function, access, to, value.get());
   const int released = change(PTL_SUM, -1);
   return error != MPI_SUCCESS ? error : released;
 }
 
 int combine_under_lock(const char* function, const Access& access, int rank, const void* origin, const Runs& from, const Runs& to,
                        void* result, const Runs& old, MPI_Op op, MPI_Datatype element) {
-  const size_t bytes = static_cast<size_t>(to.bytes());
-  std::unique_ptr<std::byte[]> packed;
-  const std::byte* operand = place(origin, from.begin());
-  if (op != MPI_NO_OP && from.all().size() > 1) {
-    packed.reset(new std::byte[bytes]);
-    pack(packed.get(), origin, from, true);
-    operand = packed.get();
-  }
   return under_lock(function, access, rank, to, [&](std::byte* value) {
-    if (result) pack(value, result, old, false);
-    if (op == MPI_NO_OP) return false;
-    if (op == MPI_REPLACE) std::memcpy(value, operand, bytes);
-    else apply(op, operand, value, bytes / element_bytes(element), element);
-    return true;
+    const auto combine = [&](int64_t at, int64_t there, int64_t former, int64_t bytes) {
+      const auto length = static_cast<size_t>(bytes);
+      std::byte* const target = value ? value : mapped(access, there);
+      if (result) copy_run(place(result, former), target, length);
+      if (op == MPI_REPLACE) copy_run(target, place(origin, at), length);
+      else if (op != MPI_NO_OP) apply(op, place(origin, at), target, length / element_bytes(element), element);
+      if (value) value += length;
+    };
+    for_each_piece(kAnyLength, combine, from, to, old);
+    return op != MPI_NO_OP;
   });
 }
 
@@ -211,14 +175,10 @@ int accumulate(const char* function, const Buffer& origin, const Buffer* result,
   if (int error = check_access(function, win, rank, displacement, target, access)) return error;
   Window& window = *access.window;
   if (op != MPI_NO_OP)
-    if (int error = check_origin(function, window, origin)) return error;
+    if (int error = check_buffer(function, access, "origin", origin)) return error;
   if (result)
-    if (int error = check_origin(function, window, *result)) return error;
+    if (int error = check_buffer(function, access, "result", *result)) return error;
   if (!access.member) return MPI_SUCCESS;
-  if (op != MPI_NO_OP)
-    if (int error = check_address(function, window, "origin", origin)) return error;
-  if (result)
-    if (int error = check_address(function, window, "result", *result)) return error;
   if (!access.captured && !result && origin.type == target.type)
     if (const int64_t bytes = dense_on_node(origin, target, access); bytes > 0)
       if (const PortalsOp* const atomic = atomic_of(op, target.type)) {
@@ -244,19 +204,18 @@ int accumulate(const char* function, const Buffer& origin, const Buffer* result,
   int failed = PTL_OK;
   // The processor's own atomics do on memory that we map what the target's engine would do.
   const bool at_once = access.member->mapped && element_bytes(element) <= sizeof(uint64_t);
-  client::Operations& operations = window.operations;
   const auto issue = [&](const std::byte* data, int64_t there, std::byte* former, ptl_size_t length) -> int {
-    if (at_once && op == MPI_NO_OP) {
-      move_mapped(former, mapped(access, there), length);
-      return PTL_OK;
-    }
-    const client::By by = at_once ? operations.own() : ticket(access);
-    const client::RemoteMemory at = memory(access, there, at_once);
-    if (!at_once && (static_cast<int64_t>(length) > device::device.ordered_limit || access.member->mapped))  // those at once do not wait
+    if (at_once && op != MPI_NO_OP)
+      return PtlxNodeAtomic(atomic.op, atomic.type, mapped(access, there), data, length, result ? former : nullptr, nullptr);
+    if (at_once) return move_run<false>(access, former, there, static_cast<int64_t>(length));
+    const client::By by = ticket(access);
+    const client::RemoteAddress at = remote(access, there);
+    if (static_cast<int64_t>(length) > device::device.ordered_limit || access.member->mapped)  // those at once do not wait
       window.long_accumulates.add(rank, access.displacement + there, access.displacement + there + static_cast<int64_t>(length));
-    if (op == MPI_NO_OP) return used(by, operations.get(by, at.address, former, length));
-    const bool fetches = result || (!at_once && atomic.op == PTL_SWAP);
-    return used(by, operations.atomic(by, at, atomic.op, atomic.type, data, fetches ? former : nullptr, length));
+    if (op == MPI_NO_OP) return used(by, window.operations.get(by, at, former, length));
+    const bool fetches = result || atomic.op == PTL_SWAP;
+    return used(by, fetches ? window.operations.fetch(by, at, atomic.op, atomic.type, {by.memory, data}, former, length)
+                            : window.operations.update(by, at, atomic.op, atomic.type, data, length));
   };
   for_each_piece(
       at_once ? kAnyLength : kAtomicBytes,
@@ -284,16 +243,19 @@ int compare_and_swap(const char* function, const void* origin, const void* compa
   if (!atomic.possible) {
     const auto bytes = static_cast<size_t>(type.extent);
     return under_lock(function, access, rank, Runs(1, datatype), [&](std::byte* value) {
+      if (!value) value = mapped(access, 0);
       std::memcpy(result, value, bytes);
       const bool equal = std::memcmp(result, compare, bytes) == 0;
       if (equal) std::memcpy(value, origin, bytes);
       return equal;
     });
   }
-  client::Operations& operations = access.window->operations;
-  const client::RemoteMemory at = memory(access, 0, access.member->mapped && atomic.width <= sizeof(uint64_t));
+  const client::By by = access.window->operations.own();
+  const bool at_once = access.member->mapped && atomic.width <= sizeof(uint64_t);
   return raise_result(function, access,
-                      operations.atomic(operations.own(), at, PTL_CSWAP, atomic.type, origin, result, atomic.width, compare));
+                      at_once ? PtlxNodeAtomic(PTL_CSWAP, atomic.type, mapped(access, 0), origin, atomic.width, result, compare)
+                              : access.window->operations.fetch(by, remote(access, 0), PTL_CSWAP, atomic.type, {by.memory, origin, compare},
+                                                                result, atomic.width));
 }
 
 }  // namespace portunus::mpi::rma

@@ -61,7 +61,7 @@ FAULTS = [
      ': operations.get(by, remote(access, there), here, length)',
      ': operations.get(by, remote(access, there + (planted(@) ? 1 : 0)), here, length)'),
     ('mpi', 'accumulate_lost', 'an accumulate does nothing', 'rma/transfer.cpp',
-     'data, fetches ? former : nullptr, length)', 'data, fetches ? former : nullptr, planted(@) ? 0 : length)'),
+     'atomic.type, data, length));', 'atomic.type, data, planted(@) ? 0 : length));'),
     ('mpi', 'flush_early', 'a flush does not wait for all', 'rma/sync.cpp',
      'const int result = window.operations.quiet(wait_for);',
      'const int result = planted(@) ? int{PTL_OK} : window.operations.quiet(wait_for);'),
