@@ -102,21 +102,21 @@ void Channel::note_put(size_t size) {
 // Issues what sends so many bytes, which may change on return: copied if they are few, else the call waits until they were sent.
 template <class Issue>
 void Channel::send(size_t size, const char* call, const char* what, Issue&& issue) {
-  if (size <= interface.limits.max_volatile_size && !throttled()) return check(issue({copied_}), call);
+  if (size <= interface.limits.max_volatile_size && !throttled()) return check(issue(all_.by(copied_)), call);
   const auto lock = exclusive();
-  check(issue({sending_}), call);
+  check(issue(all_.by(sending_)), call);
   ptl_event_t event;
   check(PtlEQWait(sent_, &event), "PtlEQWait");
   if (event.ni_fail_type != PTL_NI_OK) failed_operations(1, what);
 }
 
 void Channel::put(int pe, Place to, const void* source, size_t size) {
-  send(size, "PtlPut", "puts", [&](const client::By& by) { return all_.put(by, at(pe, to), source, size); });
+  send(size, "PtlPut", "puts", [&](const client::By& by) { return client::put(by, at(pe, to), source, size); });
   note_put(size);
 }
 
 void Channel::put_nbi(int pe, Place to, const void* source, size_t size) {
-  check(all_.put(size <= kSmall ? client::By{lazy_} : all_.own(), at(pe, to), source, size), "PtlPut");
+  check(client::put(size <= kSmall ? all_.by(lazy_) : all_.own(), at(pe, to), source, size), "PtlPut");
   note_put(size);
 }
 
@@ -132,13 +132,13 @@ void Channel::get_blocks(int pe, Place from, size_t from_step, void* dest, size_
   const auto lock = exclusive();
   std::optional<client::Bundle> together(interface.ni);
   for (size_t i = 0; i < blocks; ++i)
-    check(answers_.get(answers_.own(), at(pe, from) + i * from_step, static_cast<std::byte*>(dest) + i * dest_step, size), "PtlGet");
+    check(client::get(answers_.own(), at(pe, from) + i * from_step, static_cast<std::byte*>(dest) + i * dest_step, size), "PtlGet");
   together.reset();
   finish(answers_, "gets");
 }
 
 void Channel::get_nbi(int pe, Place from, void* dest, size_t size) {
-  check(all_.get(size <= kSmall ? client::By{lazy_} : all_.own(), at(pe, from), dest, size), "PtlGet");
+  check(client::get(size <= kSmall ? all_.by(lazy_) : all_.own(), at(pe, from), dest, size), "PtlGet");
 }
 
 void Channel::put_signal(int pe, Place to, const void* source, size_t size, Place signal, uint64_t value, bool add, bool nbi) {
@@ -151,30 +151,30 @@ void Channel::put_signal(int pe, Place to, const void* source, size_t size, Plac
   client::SignalledPuts& payload = payloads_[signalled_.fetch_add(1, std::memory_order_relaxed) % kPayloads];
   if (payload.puts.is_open()) finish(payload, "puts with signal");
   else check(payload.open(interface.ni), "PtlMDBind");
-  check(payload.puts.put(payload.puts.own(), at(pe, to), source, size), "PtlPut");
+  check(client::put(payload.puts.own(), at(pe, to), source, size), "PtlPut");
   check(payload.signal(at(pe, signal), add ? PTL_SUM : PTL_SWAP, value), "PtlTriggeredAtomic");
   if (!nbi) finish(payload.puts, "puts with signal");
   note_put(size);
 }
 
 void Channel::atomic(int pe, Place to, ptl_op_t op, const void* operand, size_t size) {
-  const auto issue = [&](const client::By& by) { return all_.update(by, at(pe, to), op, word(size), operand, size); };
+  const auto issue = [&](const client::By& by) { return client::update(by, at(pe, to), op, word(size), operand, size); };
   send(size, "PtlAtomic", "atomic operations", issue);
 }
 
 void Channel::fetch(int pe, Place to, ptl_op_t op, const void* operand, void* result, size_t size, const void* cond) {
   const auto lock = exclusive();
-  check(answers_.fetch(answers_.own(), at(pe, to), op, word(size), {copied_, operand, cond}, result, size), "PtlFetchAtomic");
+  check(client::fetch(answers_.own(), at(pe, to), op, word(size), {copied_, operand, cond}, result, size), "PtlFetchAtomic");
   finish(answers_, "fetching atomics");
 }
 
 void Channel::fetch_nbi(int pe, Place to, ptl_op_t op, const void* operand, void* result, size_t size, const void* cond) {
-  check(all_.fetch({lazy_}, at(pe, to), op, word(size), {copied_, operand, cond}, result, size), "PtlFetchAtomic");
+  check(client::fetch(all_.by(lazy_), at(pe, to), op, word(size), {copied_, operand, cond}, result, size), "PtlFetchAtomic");
 }
 
 // Nobody need wait for it, so it leaves at once.
 void Channel::set(int pe, Place to, const void* value, size_t size) {
-  check(all_.fetch(all_.own(), at(pe, to), PTL_SWAP, word(size), {copied_, value}, &sink_, size), "PtlSwap");
+  check(client::fetch(all_.own(), at(pe, to), PTL_SWAP, word(size), {copied_, value}, &sink_, size), "PtlSwap");
 }
 
 void Channel::quiet() {

@@ -2,10 +2,9 @@
 //
 //   expose         this process's memory as an entry that operations of others aim at
 //   RemoteAddress  the target of an operation
-//   RemoteMemory   the same, or a pointer where this process maps it
 //   change, ring   an atomic by a pointer, and waking the threads that wait for it
-//   put ... fetch  one operation, at once or later
 //   Operations     puts, gets and atomics, counted when they are complete; quiet() waits for all of them
+//   put ... fetch  one operation, at once or later, that counts among them or not
 //   SignalledPuts  puts, and an atomic on a word of their target when all have arrived: the engines do it, nobody waits
 //
 // An operation is complete when it is acknowledged, or when its data are here. One whose target has died, or refuses it, is a failure.
@@ -15,7 +14,6 @@
 // of it. Cost: an addition beside the call of Portals. Source: Portals 4.3, 3.10 (descriptors), 3.14 (counting events), 3.15.
 #pragma once
 
-#include <algorithm>
 #include <atomic>
 #include <cstdint>
 #include <type_traits>
@@ -43,12 +41,6 @@ struct RemoteAddress {
   ptl_size_t offset;
 
   RemoteAddress operator+(ptl_size_t more) const { return {process, index, bits, offset + more}; }
-};
-
-// A place in a process's memory: `mapped` is where this process maps it, if it does.
-struct RemoteMemory {
-  std::byte* mapped;
-  RemoteAddress address;
 };
 
 // Sets word = word op operand, and returns its old value: a sum, a pattern of bits, PTL_SWAP, or PTL_CSWAP where it is `*expected`.
@@ -79,11 +71,15 @@ inline void ring(const ptlx_watch_t& watch, uint32_t bits) {
   if (watched_after_store(watch) & bits) PtlxNodeRing(&watch);
 }
 
-// How an operation is issued: a descriptor of all memory, what acknowledges it, and the pointer that its events have.
+class Operations;
+
+// How an operation is issued: by a descriptor of all memory, with what acknowledges it and the pointer that its events have. `among`: the
+// operations that it counts among (Operations::by); nullptr: nobody counts it here.
 struct By {
   ptl_handle_md_t memory;
   ptl_ack_req_t ack = PTL_CT_ACK_REQ;
   void* user = nullptr;
+  Operations* among = nullptr;
 };
 
 // An operation is issued when `counter` reaches `threshold`; without a counter at once.
@@ -92,58 +88,6 @@ struct When {
   ptl_size_t threshold = 0;
   bool is_now() const { return counter == PTL_CT_NONE; }
 };
-
-// PTL_* codes, as of all that follows.
-inline int put(const By& by, const RemoteAddress& to, const void* from, ptl_size_t bytes, const When& when = {}) {
-  if (when.is_now()) return PtlPut(by.memory, address(from), bytes, by.ack, to.process, to.index, to.bits, to.offset, by.user, 0);
-  return PtlTriggeredPut(by.memory, address(from), bytes, by.ack, to.process, to.index, to.bits, to.offset, by.user, 0, when.counter,
-                         when.threshold);
-}
-inline int get(const By& by, const RemoteAddress& from, void* to, ptl_size_t bytes, const When& when = {}) {
-  if (when.is_now()) return PtlGet(by.memory, address(to), bytes, from.process, from.index, from.bits, from.offset, by.user);
-  return PtlTriggeredGet(by.memory, address(to), bytes, from.process, from.index, from.bits, from.offset, by.user, when.counter,
-                         when.threshold);
-}
-inline int update(const By& by, const RemoteAddress& at, ptl_op_t op, ptl_datatype_t type, const void* operand, ptl_size_t bytes,
-                  const When& when = {}) {
-  const ptl_size_t from = address(operand);
-  if (when.is_now()) return PtlAtomic(by.memory, from, bytes, by.ack, at.process, at.index, at.bits, at.offset, by.user, 0, op, type);
-  return PtlTriggeredAtomic(by.memory, from, bytes, by.ack, at.process, at.index, at.bits, at.offset, by.user, 0, op, type, when.counter,
-                            when.threshold);
-}
-// The operand of an atomic that fetches. `memory`: its descriptor; `expected`: of PTL_CSWAP and its like, else nothing; read by the call.
-struct Operand {
-  ptl_handle_md_t memory;
-  const void* at;
-  const void* expected = nullptr;
-};
-inline int fetch(const By& by, const RemoteAddress& at, ptl_op_t op, ptl_datatype_t type, const Operand& operand, void* old,
-                 ptl_size_t bytes, const When& when = {}) {
-  const ptl_size_t to = address(old), from = address(operand.at);
-  const bool swaps = op == PTL_SWAP || operand.expected;
-  if (when.is_now())
-    return swaps
-               ? PtlSwap(by.memory, to, operand.memory, from, bytes, at.process, at.index, at.bits, at.offset, by.user, 0, operand.expected,
-                         op, type)
-               : PtlFetchAtomic(by.memory, to, operand.memory, from, bytes, at.process, at.index, at.bits, at.offset, by.user, 0, op, type);
-  return swaps ? PtlTriggeredSwap(by.memory, to, operand.memory, from, bytes, at.process, at.index, at.bits, at.offset, by.user, 0,
-                                  operand.expected, op, type, when.counter, when.threshold)
-               : PtlTriggeredFetchAtomic(by.memory, to, operand.memory, from, bytes, at.process, at.index, at.bits, at.offset, by.user, 0,
-                                         op, type, when.counter, when.threshold);
-}
-
-// Calls message(offset, length) for parts of at most `most` bytes until one fails; no bytes are a message, too.
-template <class Message>
-int in_messages(ptl_size_t bytes, ptl_size_t most, Message&& message) {
-  ptl_size_t done = 0;
-  int code;
-  do {
-    const ptl_size_t part = std::min(bytes - done, most);
-    code = message(done, part);
-    done += part;
-  } while (code == PTL_OK && done < bytes);
-  return code;
-}
 
 class Operations {
  public:
@@ -169,10 +113,12 @@ class Operations {
   }
   [[nodiscard]] bool is_open() const { return counter_.is_open(); }
 
-  By own() const { return {memory_}; }
+  // How operations are issued that count here: by the descriptor that open() made, or by one of bind().
+  By own() { return by(memory_); }
+  By by(const Descriptor& another, ptl_ack_req_t ack = PTL_CT_ACK_REQ, void* user = nullptr) { return {another, ack, user, this}; }
   ptl_handle_ct_t counter() const { return counter_; }
 
-  // One operation, which issue() begins.
+  // One operation, which issue() begins. PTL_* codes, as of all that follows.
   template <class Issue>
   int one(Issue&& issue) {
     issued_.fetch_add(1, std::memory_order_relaxed);
@@ -180,30 +126,6 @@ class Operations {
     if (code != PTL_OK) [[unlikely]]
       PtlCTInc(counter_, {1, 0});  // in its place
     return code;
-  }
-  // In messages of at most `most` bytes.
-  int put(const By& by, const RemoteAddress& to, const void* from, ptl_size_t bytes, ptl_size_t most = PTL_SIZE_MAX) {
-    return in_messages(bytes, most, [&](ptl_size_t done, ptl_size_t part) {
-      return one([&] { return client::put(by, to + done, static_cast<const char*>(from) + done, part); });
-    });
-  }
-  int get(const By& by, const RemoteAddress& from, void* to, ptl_size_t bytes, ptl_size_t most = PTL_SIZE_MAX) {
-    return in_messages(bytes, most, [&](ptl_size_t done, ptl_size_t part) {
-      return one([&] { return client::get(by, from + done, static_cast<char*>(to) + done, part); });
-    });
-  }
-  int update(const By& by, const RemoteAddress& at, ptl_op_t op, ptl_datatype_t type, const void* operand, ptl_size_t bytes) {
-    return one([&] { return client::update(by, at, op, type, operand, bytes); });
-  }
-  int fetch(const By& by, const RemoteAddress& at, ptl_op_t op, ptl_datatype_t type, const Operand& operand, void* old, ptl_size_t bytes) {
-    return one([&] { return client::fetch(by, at, op, type, operand, old, bytes); });
-  }
-  // Changes data at once where they are mapped, else by an operation; their old values go to `old` unless it is null.
-  int atomic(const By& by, const RemoteMemory& at, ptl_op_t op, ptl_datatype_t type, const void* operand, void* old, ptl_size_t bytes,
-             const void* expected = nullptr) {
-    if (at.mapped) return PtlxNodeAtomic(op, type, at.mapped, operand, bytes, old, expected);
-    return old ? fetch(by, at.address, op, type, {by.memory, operand, expected}, old, bytes)
-               : update(by, at.address, op, type, operand, bytes);
   }
 
   [[nodiscard]] uint64_t issued() const { return issued_.load(std::memory_order_relaxed); }
@@ -247,6 +169,43 @@ class Operations {
   Descriptor memory_;
 };
 
+constexpr ptl_hdr_data_t kNoHeaderData = 0;
+
+// Issues an operation by `now`, or by `later`, which takes a counter and its threshold behind the same arguments.
+template <class Now, class Later, class... Arguments>
+[[gnu::always_inline]] inline int issue(const By& by, const When& when, Now* now, Later* later, Arguments... arguments) {
+  const auto call = [&] { return when.is_now() ? now(arguments...) : later(arguments..., when.counter, when.threshold); };
+  return by.among ? by.among->one(call) : call();
+}
+
+inline int put(const By& by, const RemoteAddress& to, const void* from, ptl_size_t bytes, const When& when = {}) {
+  return issue(by, when, PtlPut, PtlTriggeredPut, by.memory, address(from), bytes, by.ack, to.process, to.index, to.bits, to.offset,
+               by.user, kNoHeaderData);
+}
+inline int get(const By& by, const RemoteAddress& from, void* to, ptl_size_t bytes, const When& when = {}) {
+  return issue(by, when, PtlGet, PtlTriggeredGet, by.memory, address(to), bytes, from.process, from.index, from.bits, from.offset, by.user);
+}
+inline int update(const By& by, const RemoteAddress& at, ptl_op_t op, ptl_datatype_t type, const void* operand, ptl_size_t bytes,
+                  const When& when = {}) {
+  return issue(by, when, PtlAtomic, PtlTriggeredAtomic, by.memory, address(operand), bytes, by.ack, at.process, at.index, at.bits,
+               at.offset, by.user, kNoHeaderData, op, type);
+}
+// The operand of an atomic that fetches. `memory`: its descriptor; `expected`: of PTL_CSWAP and its like, else nothing; read by the call.
+struct Operand {
+  ptl_handle_md_t memory;
+  const void* at;
+  const void* expected = nullptr;
+};
+inline int fetch(const By& by, const RemoteAddress& at, ptl_op_t op, ptl_datatype_t type, const Operand& operand, void* old,
+                 ptl_size_t bytes, const When& when = {}) {
+  const ptl_size_t to = address(old), from = address(operand.at);
+  if (op == PTL_SWAP || operand.expected)
+    return issue(by, when, PtlSwap, PtlTriggeredSwap, by.memory, to, operand.memory, from, bytes, at.process, at.index, at.bits, at.offset,
+                 by.user, kNoHeaderData, operand.expected, op, type);
+  return issue(by, when, PtlFetchAtomic, PtlTriggeredFetchAtomic, by.memory, to, operand.memory, from, bytes, at.process, at.index, at.bits,
+               at.offset, by.user, kNoHeaderData, op, type);
+}
+
 // Thread: one at a time.
 class SignalledPuts {
  public:
@@ -262,12 +221,10 @@ class SignalledPuts {
   // word = word op value at `at`, or PTL_SWAP: word = value. Once all puts so far are acknowledged; not before the last one is complete.
   int signal(const RemoteAddress& at, ptl_op_t op, uint64_t value) {
     value_ = value;
-    return signals_.one([&] {
-      const By by = signals_.own();
-      const When all_arrived{puts.counter(), puts.issued()};
-      return op == PTL_SWAP ? fetch(by, at, op, PTL_UINT64_T, {by.memory, &value_}, &old_, sizeof value, all_arrived)
-                            : update(by, at, op, PTL_UINT64_T, &value_, sizeof value, all_arrived);
-    });
+    const By by = signals_.own();
+    const When all_arrived{puts.counter(), puts.issued()};
+    return op == PTL_SWAP ? fetch(by, at, op, PTL_UINT64_T, {by.memory, &value_}, &old_, sizeof value, all_arrived)
+                          : update(by, at, op, PTL_UINT64_T, &value_, sizeof value, all_arrived);
   }
   // Every signal is given, or never will be.
   [[nodiscard]] bool is_over() const { return signals_.nothing_pending() || puts.count().failure != 0; }

@@ -120,7 +120,7 @@ int FileMessenger::fetch_add(unsigned which, int64_t by, int64_t& old) {
   const client::RemoteAddress word{device::process(comm_->job_rank(0)), kFilePortal, file_bits(comm_->context, pointer, 0),
                                    which * sizeof(int64_t)};
   const bool done =
-      once.fetch(own, word, PTL_SUM, PTL_INT64_T, {own.memory, &words[0]}, &words[1], sizeof by) == PTL_OK && once.quiet() == PTL_OK;
+      client::fetch(own, word, PTL_SUM, PTL_INT64_T, {own.memory, &words[0]}, &words[1], sizeof by) == PTL_OK && once.quiet() == PTL_OK;
   old = words[1];
   return done ? MPI_SUCCESS : MPI_ERR_PROC_ABORTED;
 }

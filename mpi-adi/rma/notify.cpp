@@ -139,8 +139,8 @@ int issue(const Access& access, const Piece& piece, ptl_match_bits_t bits) {
   client::RemoteAddress at = remote(access, piece.there);
   at.bits = bits;
   const auto length = static_cast<ptl_size_t>(piece.bytes);
-  client::Operations& operations = access.window->operations;
-  return kPut ? operations.put(operations.own(), at, piece.here, length) : operations.get(operations.own(), at, piece.here, length);
+  const client::By by = access.window->operations.own();
+  return kPut ? client::put(by, at, piece.here, length) : client::get(by, at, piece.here, length);
 }
 
 template <bool kPut>

@@ -33,7 +33,7 @@ client::By ticket(const Access& access) {
   access.report->begin();
   part->attached = new Part(*access.whole, *access.report);
   part->special = true;
-  return {window.reporting, PTL_ACK_REQ, part};
+  return window.operations.by(window.reporting, PTL_ACK_REQ, part);
 }
 
 int used(const client::By& ticket, int code) {

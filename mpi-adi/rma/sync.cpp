@@ -115,7 +115,7 @@ int change_control(const char* function, Window& window, int rank, int64_t Contr
   const ptl_size_t offset = client::address(&(window.control->*word)) - client::address(window.control);
   const client::RemoteAddress there{device::process(member.job_rank), kWindowPortal, match_bits(window.number, Place::control), offset};
   const client::Operand operand{by.memory, &change.value, op == PTL_CSWAP ? &change.nobody : nullptr};
-  const int result = window.operations.fetch(by, there, op, PTL_INT64_T, operand, &change.old, sizeof old);
+  const int result = client::fetch(by, there, op, PTL_INT64_T, operand, &change.old, sizeof old);
   if (result != PTL_OK) return raise(function, window, MPI_ERR_OTHER, "the network failed (error %d)", result);
   const int error = flush(function, window);
   old = change.old;

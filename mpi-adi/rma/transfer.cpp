@@ -53,9 +53,8 @@ int move_run(const Access& access, std::byte* here, int64_t there, int64_t bytes
     move_mapped(kPut ? at : here, kPut ? here : at, length);
     return PTL_OK;
   }
-  client::Operations& operations = access.window->operations;
   const client::By by = ticket(access);
-  return used(by, kPut ? operations.put(by, remote(access, there), here, length) : operations.get(by, remote(access, there), here, length));
+  return used(by, kPut ? client::put(by, remote(access, there), here, length) : client::get(by, remote(access, there), here, length));
 }
 
 // Puts to, or gets from, the target as the datatypes of both sides say.
@@ -212,10 +211,10 @@ int accumulate(const char* function, const Buffer& origin, const Buffer* result,
     const client::RemoteAddress at = remote(access, there);
     if (static_cast<int64_t>(length) > device::device.ordered_limit || access.member->mapped)  // those at once do not wait
       window.long_accumulates.add(rank, access.displacement + there, access.displacement + there + static_cast<int64_t>(length));
-    if (op == MPI_NO_OP) return used(by, window.operations.get(by, at, former, length));
+    if (op == MPI_NO_OP) return used(by, client::get(by, at, former, length));
     const bool fetches = result || atomic.op == PTL_SWAP;
-    return used(by, fetches ? window.operations.fetch(by, at, atomic.op, atomic.type, {by.memory, data}, former, length)
-                            : window.operations.update(by, at, atomic.op, atomic.type, data, length));
+    return used(by, fetches ? client::fetch(by, at, atomic.op, atomic.type, {by.memory, data}, former, length)
+                            : client::update(by, at, atomic.op, atomic.type, data, length));
   };
   for_each_piece(
       at_once ? kAnyLength : kAtomicBytes,
@@ -252,10 +251,10 @@ int compare_and_swap(const char* function, const void* origin, const void* compa
   }
   const client::By by = access.window->operations.own();
   const bool at_once = access.member->mapped && atomic.width <= sizeof(uint64_t);
-  return raise_result(function, access,
-                      at_once ? PtlxNodeAtomic(PTL_CSWAP, atomic.type, mapped(access, 0), origin, atomic.width, result, compare)
-                              : access.window->operations.fetch(by, remote(access, 0), PTL_CSWAP, atomic.type, {by.memory, origin, compare},
-                                                                result, atomic.width));
+  return raise_result(
+      function, access,
+      at_once ? PtlxNodeAtomic(PTL_CSWAP, atomic.type, mapped(access, 0), origin, atomic.width, result, compare)
+              : client::fetch(by, remote(access, 0), PTL_CSWAP, atomic.type, {by.memory, origin, compare}, result, atomic.width));
 }
 
 }  // namespace portunus::mpi::rma

@@ -76,7 +76,7 @@ bool Net::answered(Operations& batch, int pe) {
 // ---- words
 
 void Net::fetch(Operations& batch, int pe, size_t offset, ptl_op_t op, uint64_t value, uint64_t* old) {
-  issued(batch.fetch(batch.own(), at(pe, offset), op, PTL_UINT64_T, {copied_, &value}, old, sizeof value), "PtlFetchAtomic");
+  issued(client::fetch(batch.own(), at(pe, offset), op, PTL_UINT64_T, {copied_, &value}, old, sizeof value), "PtlFetchAtomic");
 }
 
 void Net::tell(int pe, size_t offset, ptl_op_t op, uint64_t value) {
@@ -103,13 +103,14 @@ void Net::ring(int pe) {
 
 void Net::get(Operations& batch, int pe, size_t offset, void* to, size_t bytes) {
   if (bytes == 0) return;
-  in_messages(bytes, part_of(bytes), "PtlGet",
-              [&](size_t done, size_t part) { return batch.get(batch.own(), at(pe, offset + done), static_cast<char*>(to) + done, part); });
+  in_messages(bytes, part_of(bytes), "PtlGet", [&](size_t done, size_t part) {
+    return client::get(batch.own(), at(pe, offset + done), static_cast<char*>(to) + done, part);
+  });
 }
 
 void Net::put(client::SignalledPuts& delivery, int pe, size_t offset, const void* from, size_t bytes) {
   in_messages(bytes, part_of(bytes), "PtlPut", [&](size_t done, size_t part) {
-    return delivery.puts.put(delivery.puts.own(), at(pe, offset + done), static_cast<const char*>(from) + done, part);
+    return client::put(delivery.puts.own(), at(pe, offset + done), static_cast<const char*>(from) + done, part);
   });
 }
 
@@ -140,10 +141,10 @@ void Net::repeat(ptl_handle_ct_t count, uint64_t stride) { check(PtlxCTRepeat(co
 
 void Net::put_counted(int pe, ptl_match_bits_t bits, size_t from, size_t bytes, const client::When& when, Operations* leaving) {
   if (leaving && !leaving->is_open()) check(leaving->open(ni_, PTL_MD_EVENT_CT_SEND), "PtlMDBind");
-  const client::By by{leaving ? leaving->own().memory : kept_, PTL_NO_ACK_REQ};
+  client::By by = leaving ? leaving->own() : client::By{kept_};
+  by.ack = PTL_NO_ACK_REQ;
   in_messages(bytes, counted_part_of(bytes), "PtlPut", [&](size_t done, size_t part) {
-    const auto put = [&] { return client::put(by, {process(pe), stream_index_, bits, done}, block_ + from + done, part, when); };
-    return leaving ? leaving->one(put) : put();
+    return client::put(by, {process(pe), stream_index_, bits, done}, block_ + from + done, part, when);
   });
 }
 
