@@ -74,9 +74,9 @@ bool Channel::open(bool one_thread) {
   // Only SEND becomes a full event: a PTL_CT_ACK_REQ never does.
   const bool good = all_.open(interface.ni) == PTL_OK && answers_.open(interface.ni) == PTL_OK &&
                     sent_.open(interface.ni, kEvents) == PTL_OK &&
-                    all_.bind(copied_, client::Operations::kCounted | PTL_MD_VOLATILE) == PTL_OK &&
-                    all_.bind(lazy_, client::Operations::kCounted | PTLX_MD_LAZY) == PTL_OK &&
-                    all_.bind(sending_, client::Operations::kCounted, sent_) == PTL_OK;
+                    copied_.bind_all(interface.ni, client::Operations::kCounted | PTL_MD_VOLATILE, all_.counter()) == PTL_OK &&
+                    lazy_.bind_all(interface.ni, client::Operations::kCounted | PTLX_MD_LAZY, all_.counter()) == PTL_OK &&
+                    sending_.bind_all(interface.ni, client::Operations::kCounted, all_.counter(), sent_) == PTL_OK;
   if (!good) close();
   return good;
 }

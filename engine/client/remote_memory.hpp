@@ -96,16 +96,11 @@ class Operations {
 
   int open(ptl_handle_ni_t ni, unsigned options = kCounted) {
     close();
-    ni_ = ni;
     issued_ = 0;
     int code = counter_.open(ni);
-    if (code == PTL_OK) code = bind(memory_, options);
+    if (code == PTL_OK) code = memory_.bind_all(ni, options, counter_);
     if (code != PTL_OK) close();
     return code;
-  }
-  // One more descriptor of all memory, whose operations count here; it is closed first.
-  int bind(Descriptor& another, unsigned options, ptl_handle_eq_t events = PTL_EQ_NONE) const {
-    return another.bind_all(ni_, options, counter_, events);
   }
   void close() {
     memory_.close();
@@ -113,10 +108,11 @@ class Operations {
   }
   [[nodiscard]] bool is_open() const { return counter_.is_open(); }
 
-  // How operations are issued that count here: by the descriptor that open() made, or by one of bind().
+  // How operations are issued that count here: by the descriptor that open() made, or by another of all memory that counts by counter()
+  // and is closed first.
   By own() { return by(memory_); }
   By by(const Descriptor& another, ptl_ack_req_t ack = PTL_CT_ACK_REQ, void* user = nullptr) { return {another, ack, user, this}; }
-  ptl_handle_ct_t counter() const { return counter_; }
+  const Counter& counter() const { return counter_; }
 
   // One operation, which issue() begins. PTL_* codes, as of all that follows.
   template <class Issue>
@@ -144,8 +140,6 @@ class Operations {
     const ptl_ct_event_t now = count();
     return now.success + now.failure >= issued();
   }
-  // Returns when nothing that is under way will count here, also what others aim at this process's entries.
-  void await_idle() const { counter_.await_idle(); }
   // The operations that failed, without a step of the engine.
   [[nodiscard]] ptl_size_t failures() const { return counter_.peek().failure; }
 
@@ -163,7 +157,6 @@ class Operations {
   }
 
  private:
-  ptl_handle_ni_t ni_ = PTL_INVALID_HANDLE;
   std::atomic<uint64_t> issued_{0};
   Counter counter_;
   Descriptor memory_;

@@ -29,7 +29,7 @@ int open_entries(Window& window) {
   const bool dynamic = window.flavor == MPI_WIN_FLAVOR_DYNAMIC;
   int result = window.operations.open(device::device.ni);
   constexpr unsigned kReporting = client::Operations::kCounted | PTL_MD_EVENT_SEND_DISABLE;
-  if (result == PTL_OK) result = window.operations.bind(window.reporting, kReporting, device::device.eq);
+  if (result == PTL_OK) result = window.reporting.bind_all(device::device.ni, kReporting, window.operations.counter(), device::device.eq);
   const auto expose = [&](Place place, void* start, size_t length, client::MatchEntry& entry, ptl_handle_ct_t counter = PTL_CT_NONE) {
     const ptl_match_bits_t bits = match_bits(window.number, place);
     if (result == PTL_OK) result = client::expose(device::device.ni, kWindowPortal, start, length, bits, entry, counter);

@@ -77,7 +77,7 @@ void computes_alike(int target, ptl_datatype_t type) {
   Operations operations;
   good(operations.open(ni), "open");
   Descriptor copied;
-  good(operations.bind(copied, Operations::kCounted | PTL_MD_VOLATILE), "bind");
+  good(copied.bind_all(ni, Operations::kCounted | PTL_MD_VOLATILE, operations.counter()), "bind");
   const auto place = [&](size_t i) { return at(target, own_part() + i * sizeof(Word)); };
   for (const Word first : {Word{0}, Word{5}, static_cast<Word>(~Word{0})})
     for (const Word operand : {Word{0}, Word{6}, static_cast<Word>(~Word{0} - 1)})

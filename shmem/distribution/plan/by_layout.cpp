@@ -31,7 +31,7 @@ void LaidOut::close() {
   for (const ptl_handle_me_t entry : entries_) client::take_out(entry);
   entries_.clear();
   if (!messages_.is_open()) return;
-  messages_.await_idle();  // after a failure puts may still read the array
+  messages_.counter().await_idle();  // after a failure puts may still read the array
   descriptor_.close();
   messages_.close();
 }
