@@ -18,7 +18,6 @@
 #include <string>
 #include <system_error>
 #include <utility>
-#include <vector>
 
 #include <rdma/fi_errno.h>
 #include "engine/host/keep_alive.hpp"

@@ -13,9 +13,7 @@
 
 #include <cassert>
 #include <cstring>
-#include <utility>
 
-#include "engine/host/clock.hpp"
 #include "engine/transport/fabric/fabric.hpp"
 #include "engine/transport/fabric/message.hpp"
 

@@ -13,7 +13,6 @@
 #include <cstdlib>
 #include <utility>
 
-#include "engine/host/clock.hpp"
 #include "engine/transport/fabric/message.hpp"
 
 namespace portunus {

@@ -1,10 +1,6 @@
 // net.cpp: Net, on a matching interface of its own.
 #include "shmem/views/job/net.hpp"
 
-#include <sched.h>
-
-#include <algorithm>
-
 #include "shmem/include/shmem.h"
 #include "shmem/views/refusal.hpp"
 
@@ -13,7 +9,6 @@ namespace {
 
 constexpr uint32_t kWatchBit = 1u << 30;
 
-using client::address;
 ptl_process_t process(int pe) { return client::process(static_cast<ptl_rank_t>(pe)); }
 
 }  // namespace
