@@ -20,12 +20,13 @@ namespace {
 
 struct ErrorClass {
   int value;
-  const char* name;
-  const char* text;
+  int name;  // characters of the sentence
+  int length;
+  const char* sentence;
 };
 
 #define CLASS(name, text) \
-  { name, #name, text }
+  { name, sizeof #name - 1, sizeof #name ": " text - 1, #name ": " text }
 constexpr ErrorClass kClasses[] = {
     CLASS(MPI_SUCCESS, "no error"),
     CLASS(MPI_ERR_BUFFER, "the buffer is not valid"),
@@ -106,6 +107,15 @@ constexpr bool in_order() {
 }
 static_assert(in_order(), "they are looked up by position");
 
+constexpr bool all_fit() {
+  for (const ErrorClass& each : kClasses)
+    if (each.length >= MPI_MAX_ERROR_STRING) return false;
+  for (const ErrorClass& each : kExtensions)
+    if (each.length >= MPI_MAX_ERROR_STRING) return false;
+  return true;
+}
+static_assert(all_fit(), "they are copied whole");
+
 constexpr int kPredefined = std::size(kClasses);
 
 struct Added {
@@ -131,16 +141,20 @@ int class_of(int code) {
   return found != added.end() ? found->second.error_class : -1;
 }
 
-int describe(int code, char* text, size_t room) {
-  if (const ErrorClass* known = find_predefined(code)) return std::snprintf(text, room, "%s: %s", known->name, known->text);
+int describe(int code, char* text) {
+  if (const ErrorClass* known = find_predefined(code)) {
+    std::memcpy(text, known->sentence, static_cast<size_t>(known->length) + 1);
+    return known->length;
+  }
   std::lock_guard lock(mutex);
   const auto found = added.find(code);
-  return std::snprintf(text, room, "%s", found != added.end() ? found->second.text.c_str() : "");
+  if (found == added.end()) return -1;
+  return std::snprintf(text, MPI_MAX_ERROR_STRING, "%s", found->second.text.c_str());
 }
 
-void describe_class(int code, char* text, size_t room) {
-  if (const ErrorClass* known = find_predefined(code)) std::snprintf(text, room, "%s", known->name);
-  else if (describe(code, text, room) == 0) std::snprintf(text, room, "error code %d", code);
+void describe_class(int code, char* text) {
+  if (const ErrorClass* known = find_predefined(code)) std::snprintf(text, MPI_MAX_ERROR_STRING, "%.*s", known->name, known->sentence);
+  else if (describe(code, text) <= 0) std::snprintf(text, MPI_MAX_ERROR_STRING, "error code %d", code);
 }
 
 namespace {
@@ -208,8 +222,9 @@ MPI_WEAK_NAME(Error_class)
 extern "C" int PMPI_Error_string(int errorcode, char* string, int* resultlen) try {
   static constexpr char kName[] = "MPI_Error_string";
   if (int error = check_results(kName, nullptr, {string, resultlen})) return error;
-  if (class_of(errorcode) < 0) return raise_no_code(kName, errorcode);
-  *resultlen = describe(errorcode, string, MPI_MAX_ERROR_STRING);
+  const int length = describe(errorcode, string);
+  if (length < 0) return raise_no_code(kName, errorcode);
+  *resultlen = length;
   return MPI_SUCCESS;
 }
 MPI_WEAK_NAME(Error_string)

@@ -30,9 +30,9 @@ const char* failure_text(ptl_ni_fail_t failure) {
   }
 }
 
-thread_local const RaisedAt* innermost = nullptr;
-thread_local RaisedLater* keeper = nullptr;
-thread_local bool forgiven = false;  // by the error handler of a file
+__attribute__((tls_model("initial-exec"))) thread_local constinit const RaisedAt* innermost = nullptr;
+__attribute__((tls_model("initial-exec"))) thread_local constinit RaisedLater* keeper = nullptr;
+__attribute__((tls_model("initial-exec"))) thread_local constinit bool forgiven = false;  // by the error handler of a file
 
 // A user's handler that calls MPI is no part of the call that failed.
 class Outside {
@@ -116,7 +116,7 @@ int raise_at(const Origin& origin, const char* function, int code, const char* c
   }
   char what[512], sentence[1536], name[MPI_MAX_ERROR_STRING];
   std::vsnprintf(what, sizeof what, cause, arguments);
-  describe_class(code, name, sizeof name);
+  describe_class(code, name);
   if (!running) {
     std::fprintf(stderr, "%s: %s (%s)\n", function, what, name);
     device::show_error("MPI: no job is to be ended");
