@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <cstdlib>
+#include <optional>
 
 #include "mpi-adi/core/checks.hpp"
 #include "mpi-adi/core/error_codes.hpp"
@@ -40,11 +41,6 @@ int raise_no_key(const char* function, const Communicator* comm, int keyval) {
   return raise(function, comm, MPI_ERR_KEYVAL, "%d is no key of attributes of communicators", keyval);
 }
 
-int check_key(const char* function, MPI_Comm comm, int keyval, Communicator*& found) {
-  if (int error = check(function, comm, found, {})) return error;
-  return Attributes<MPI_Comm>::is_keyval(keyval) ? MPI_SUCCESS : raise_no_key(function, found, keyval);
-}
-
 int create_keyval(const char* function, MPI_Comm_copy_attr_function* copy, MPI_Comm_delete_attr_function* remove, int* keyval,
                   void* extra_state) {
   if (int error = check_results(function, nullptr, {keyval})) return error;
@@ -61,9 +57,10 @@ int free_keyval(const char* function, int* keyval) {
 
 int set(const char* function, MPI_Comm comm, int keyval, void* value) {
   Communicator* found;
-  if (int error = check_key(function, comm, keyval, found)) return error;
-  const int error = found->attributes.set(comm, keyval, value);
-  return error ? raise(function, found, error, "the old attribute's delete function failed") : MPI_SUCCESS;
+  if (int error = check(function, comm, found, {})) return error;
+  const std::optional<int> error = found->attributes.set(comm, keyval, value);
+  if (!error) return raise_no_key(function, found, keyval);
+  return *error ? raise(function, found, *error, "the old attribute's delete function failed") : MPI_SUCCESS;
 }
 
 int get(const char* function, MPI_Comm comm, int keyval, void* result, int* flag) {
@@ -75,8 +72,8 @@ int get(const char* function, MPI_Comm comm, int keyval, void* result, int* flag
     value = keyval == MPI_TAG_UB || !found->session_buffer ? predefined_attribute(keyval) : nullptr;
     *flag = value != nullptr;
   } else {
-    if (int error = check_key(function, comm, keyval, found)) return error;
     *flag = found->attributes.get(keyval, value);
+    if (!*flag && !Attributes<MPI_Comm>::is_keyval(keyval)) return raise_no_key(function, found, keyval);
   }
   if (*flag) *static_cast<void**>(result) = value;
   return MPI_SUCCESS;
@@ -84,9 +81,10 @@ int get(const char* function, MPI_Comm comm, int keyval, void* result, int* flag
 
 int erase(const char* function, MPI_Comm comm, int keyval) {
   Communicator* found;
-  if (int error = check_key(function, comm, keyval, found)) return error;
-  const int error = found->attributes.erase(comm, keyval);
-  return error ? raise(function, found, error, "the attribute's delete function failed") : MPI_SUCCESS;
+  if (int error = check(function, comm, found, {})) return error;
+  const std::optional<int> error = found->attributes.erase(comm, keyval);
+  if (!error) return raise_no_key(function, found, keyval);
+  return *error ? raise(function, found, *error, "the attribute's delete function failed") : MPI_SUCCESS;
 }
 
 }  // namespace

@@ -7,6 +7,7 @@
 
 #include <map>
 #include <mutex>
+#include <optional>
 #include <type_traits>
 #include <utility>
 #include <vector>
@@ -40,39 +41,47 @@ class Attributes {
     drop(keyval);
     return true;
   }
+
+  // False: there is none under this key, which may be no key.
+  bool get(int keyval, void*& value) const {
+    std::lock_guard lock(mutex_);
+    const Attribute* const found = find(keyval);
+    if (found != nullptr) value = found->value;
+    return found != nullptr;
+  }
   // Also of one that was freed, as long as an attribute has it.
   static bool is_keyval(int keyval) {
     std::lock_guard lock(mutex_);
     return keyvals_.contains(keyval);
   }
-
-  bool get(int keyval, void*& value) const {
-    std::lock_guard lock(mutex_);
-    for (const Attribute& each : attributes_)
-      if (each.keyval == keyval) {
-        value = each.value;
-        return true;
-      }
-    return false;
-  }
   // All from here on return MPI_SUCCESS, or what a user's function returned, which ends the call. An attribute that is
-  // replaced is deleted first.
-  int set(Handle handle, int keyval, void* value) {
-    void* old;
-    if (get(keyval, old))
-      if (int error = erase(handle, keyval)) return error;
-    std::lock_guard lock(mutex_);
-    ++keyvals_[keyval].references;
+  // replaced is deleted first. Nothing: there is no such key.
+  std::optional<int> set(Handle handle, int keyval, void* value) {
+    std::unique_lock lock(mutex_);
+    auto key = keyvals_.find(keyval);
+    if (key == keyvals_.end()) return std::nullopt;
+    if (find(keyval) != nullptr) {
+      Keyval same = key->second;
+      same.references = 0;
+      lock.unlock();
+      if (const int error = erase(handle, keyval).value_or(MPI_SUCCESS)) return error;
+      lock.lock();
+      key = keyvals_.try_emplace(keyval, same).first;  // one that was freed has gone with its last attribute
+    }
     attributes_.push_back({keyval, value});
+    ++key->second.references;
     return MPI_SUCCESS;
   }
-  int erase(Handle handle, int keyval) {
-    void* value;
-    if (!get(keyval, value)) return MPI_SUCCESS;
-    const Keyval key = look_up(keyval);
-    if (key.remove != nullptr)
+  std::optional<int> erase(Handle handle, int keyval) {
+    std::unique_lock lock(mutex_);
+    const Attribute* const found = find(keyval);
+    if (found == nullptr) return keyvals_.contains(keyval) ? std::optional<int>(MPI_SUCCESS) : std::nullopt;
+    if (const Keyval key = keyvals_[keyval]; key.remove != nullptr) {
+      void* const value = found->value;
+      lock.unlock();
       if (int error = key.remove(handle, keyval, value, key.extra_state)) return error;
-    std::lock_guard lock(mutex_);
+      lock.lock();
+    }
     std::erase_if(attributes_, [&](const Attribute& each) { return each.keyval == keyval; });
     drop(keyval);
     return MPI_SUCCESS;
@@ -95,9 +104,10 @@ class Attributes {
   }
   // In the reverse order of setting.
   int clear(Handle handle) {
+    if (attributes_.empty()) return MPI_SUCCESS;
     std::vector<Attribute> all = snapshot();
     for (auto each = all.rbegin(); each != all.rend(); ++each)
-      if (int error = erase(handle, each->keyval)) return error;
+      if (const int error = erase(handle, each->keyval).value_or(MPI_SUCCESS)) return error;
     std::lock_guard lock(mutex_);
     attributes_.shrink_to_fit();  // what is cleared lies in a pool that is not destroyed
     return MPI_SUCCESS;
@@ -117,6 +127,11 @@ class Attributes {
   };
   inline static Copy* const kDuplicate = reinterpret_cast<Copy*>(MPI_COMM_DUP_FN);  // the same for all kinds
 
+  const Attribute* find(int keyval) const {
+    for (const Attribute& each : attributes_)
+      if (each.keyval == keyval) return &each;
+    return nullptr;
+  }
   static Keyval look_up(int keyval) {
     std::lock_guard lock(mutex_);
     return keyvals_[keyval];

@@ -1,6 +1,7 @@
 // query.cpp: attributes, names, hints, error handlers and groups of windows.
 // Source: MPI-5.0, 12.2.6, 7.7.3, 7.8, 9.3.2.
 #include <cstdio>
+#include <optional>
 
 #include "mpi-adi/core/checks.hpp"
 #include "mpi-adi/core/errors.hpp"
@@ -20,8 +21,7 @@ int check_all(const char* function, MPI_Win win, Window*& window, std::initializ
   return MPI_SUCCESS;
 }
 
-int check_key(const char* function, const Window& window, int keyval) {
-  if (Attributes<MPI_Win>::is_keyval(keyval)) return MPI_SUCCESS;
+int raise_no_key(const char* function, const Window& window, int keyval) {
   return raise(function, window, MPI_ERR_KEYVAL, "%d is no key of a window's attribute that can be set", keyval);
 }
 
@@ -97,8 +97,8 @@ extern "C" int PMPI_Win_set_attr(MPI_Win win, int win_keyval, void* attribute_va
   static constexpr char kName[] = "MPI_Win_set_attr";
   Window* window;
   if (int error = check_all(kName, win, window, {})) return error;
-  if (int error = check_key(kName, *window, win_keyval)) return error;
-  return window->attributes.set(win, win_keyval, attribute_val);
+  const std::optional<int> error = window->attributes.set(win, win_keyval, attribute_val);
+  return error ? *error : raise_no_key(kName, *window, win_keyval);
 }
 MPI_WEAK_NAME(Win_set_attr)
 
@@ -106,8 +106,8 @@ extern "C" int PMPI_Win_delete_attr(MPI_Win win, int win_keyval) try {
   static constexpr char kName[] = "MPI_Win_delete_attr";
   Window* window;
   if (int error = check_all(kName, win, window, {})) return error;
-  if (int error = check_key(kName, *window, win_keyval)) return error;
-  return window->attributes.erase(win, win_keyval);
+  const std::optional<int> error = window->attributes.erase(win, win_keyval);
+  return error ? *error : raise_no_key(kName, *window, win_keyval);
 }
 MPI_WEAK_NAME(Win_delete_attr)
 
@@ -124,8 +124,8 @@ extern "C" int PMPI_Win_get_attr(MPI_Win win, int win_keyval, void* attribute_va
     case MPI_WIN_CREATE_FLAVOR: value = &window->flavor; break;
     case MPI_WIN_MODEL: value = &window->model; break;
     default:
-      if (int error = check_key(kName, *window, win_keyval)) return error;
       *flag = window->attributes.get(win_keyval, value);
+      if (!*flag && !Attributes<MPI_Win>::is_keyval(win_keyval)) return raise_no_key(kName, *window, win_keyval);
   }
   if (*flag) *static_cast<void**>(attribute_val) = value;
   return MPI_SUCCESS;

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <climits>
 #include <cstdio>
+#include <optional>
 #include <tuple>
 
 #include "mpi-adi/core/profiling.hpp"
@@ -96,9 +97,7 @@ MPI_Datatype match(int typeclass, int size) {
   return MPI_DATATYPE_NULL;
 }
 
-int check_key(const char* function, MPI_Datatype datatype, int keyval, Datatype*& found) {
-  if (int error = check(function, datatype, found, {})) return error;
-  if (Attributes<MPI_Datatype>::is_keyval(keyval)) return MPI_SUCCESS;
+int raise_no_key(const char* function, int keyval) {
   return raise(function, nullptr, MPI_ERR_KEYVAL, "%d is no key of attributes of datatypes", keyval);
 }
 
@@ -267,8 +266,7 @@ MPI_WEAK_NAME(Type_create_keyval)
 extern "C" int PMPI_Type_free_keyval(int* type_keyval) try {
   static constexpr char kName[] = "MPI_Type_free_keyval";
   if (int error = check_results(kName, nullptr, {type_keyval})) return error;
-  if (!Attributes<MPI_Datatype>::free_keyval(*type_keyval))
-    return raise(kName, nullptr, MPI_ERR_KEYVAL, "%d is no key of attributes of datatypes", *type_keyval);
+  if (!Attributes<MPI_Datatype>::free_keyval(*type_keyval)) return raise_no_key(kName, *type_keyval);
   *type_keyval = MPI_KEYVAL_INVALID;
   return MPI_SUCCESS;
 }
@@ -277,19 +275,20 @@ MPI_WEAK_NAME(Type_free_keyval)
 extern "C" int PMPI_Type_set_attr(MPI_Datatype datatype, int type_keyval, void* attribute_val) try {
   static constexpr char kName[] = "MPI_Type_set_attr";
   Datatype* found;
-  if (int error = check_key(kName, datatype, type_keyval, found)) return error;
-  const int error = found->attributes.set(datatype, type_keyval, attribute_val);
-  return error ? raise(kName, nullptr, error, "the old attribute's delete function failed") : MPI_SUCCESS;
+  if (int error = check(kName, datatype, found, {})) return error;
+  const std::optional<int> error = found->attributes.set(datatype, type_keyval, attribute_val);
+  if (!error) return raise_no_key(kName, type_keyval);
+  return *error ? raise(kName, nullptr, *error, "the old attribute's delete function failed") : MPI_SUCCESS;
 }
 MPI_WEAK_NAME(Type_set_attr)
 
 extern "C" int PMPI_Type_get_attr(MPI_Datatype datatype, int type_keyval, void* attribute_val, int* flag) try {
   static constexpr char kName[] = "MPI_Type_get_attr";
   Datatype* found;
-  if (int error = check_key(kName, datatype, type_keyval, found)) return error;
-  if (int error = check_results(kName, nullptr, {attribute_val, flag})) return error;
+  if (int error = check(kName, datatype, found, {attribute_val, flag})) return error;
   void* value = nullptr;
   *flag = found->attributes.get(type_keyval, value);
+  if (!*flag && !Attributes<MPI_Datatype>::is_keyval(type_keyval)) return raise_no_key(kName, type_keyval);
   if (*flag) *static_cast<void**>(attribute_val) = value;
   return MPI_SUCCESS;
 }
@@ -298,8 +297,9 @@ MPI_WEAK_NAME(Type_get_attr)
 extern "C" int PMPI_Type_delete_attr(MPI_Datatype datatype, int type_keyval) try {
   static constexpr char kName[] = "MPI_Type_delete_attr";
   Datatype* found;
-  if (int error = check_key(kName, datatype, type_keyval, found)) return error;
-  const int error = found->attributes.erase(datatype, type_keyval);
-  return error ? raise(kName, nullptr, error, "the attribute's delete function failed") : MPI_SUCCESS;
+  if (int error = check(kName, datatype, found, {})) return error;
+  const std::optional<int> error = found->attributes.erase(datatype, type_keyval);
+  if (!error) return raise_no_key(kName, type_keyval);
+  return *error ? raise(kName, nullptr, *error, "the attribute's delete function failed") : MPI_SUCCESS;
 }
 MPI_WEAK_NAME(Type_delete_attr)

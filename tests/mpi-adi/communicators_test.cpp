@@ -360,11 +360,14 @@ TEST(Attributes, AreCopiedAndDeletedAsTheirKeySays) {
   EXPECT_EQ(deletions, 1);
   MPI_Comm_delete_attr(first, counted);
   EXPECT_EQ(deletions, 2);
+  const int lasting = counted;
   for (int* key : {&counted, &shared, &alone}) MPI_Comm_free_keyval(key);
   EXPECT_EQ(counted, MPI_KEYVAL_INVALID);
   MPI_Comm_free(&first);
-  MPI_Comm_free(&second);
+  MPI_Comm_set_attr(second, lasting, memory);  // a key lives on with its last attribute, which goes, and has its functions still
   EXPECT_EQ(deletions, 3);
+  MPI_Comm_free(&second);
+  EXPECT_EQ(deletions, 4);
 }
 
 TEST(Infos, KeepKeysInTheOrderOfSetting) {
