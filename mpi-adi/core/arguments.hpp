@@ -65,8 +65,8 @@ inline size_t bytes_of(const Arguments& given, const Datatype* type) {
   if (type == nullptr) [[unlikely]]
     type = find_type(given.datatype, given.count);
   bytes = bytes_of(given, type);
-  if (comm && comm->is_plain() && is_member(given.peer, *comm) && static_cast<unsigned>(given.tag) <= unsigned{kMaxTag} &&
-      can_travel(given, type)) [[likely]]
+  if (comm && comm->is_plain() && (is_member(given.peer, *comm) || given.peer == MPI_PROC_NULL) &&
+      static_cast<unsigned>(given.tag) <= unsigned{kMaxTag} && can_travel(given, type)) [[likely]]
     return MPI_SUCCESS;
   return check_send_slowly(given, starts);
 }
@@ -77,7 +77,7 @@ inline size_t bytes_of(const Arguments& given, const Datatype* type) {
   if (type == nullptr) [[unlikely]]
     type = find_type(given.datatype, given.count);
   bytes = bytes_of(given, type);
-  if (comm && comm->is_plain() && (is_member(given.peer, *comm) || given.peer == MPI_ANY_SOURCE) &&
+  if (comm && comm->is_plain() && (is_member(given.peer, *comm) || given.peer == MPI_ANY_SOURCE || given.peer == MPI_PROC_NULL) &&
       (static_cast<unsigned>(given.tag) <= unsigned{kMaxTag} || given.tag == MPI_ANY_TAG) && can_travel(given, type)) [[likely]]
     return MPI_SUCCESS;
   return check_receive_slowly(given, starts);

@@ -22,12 +22,25 @@ int capture_exchange(const Arguments& to, void* room, const Arguments& from, boo
   return graph::exchange(to, room, from, replaces, handle);
 }
 
+// Receives from MPI_PROC_NULL.
+[[gnu::noinline]] int send_alone(const Arguments& to, const Arguments& from, MPI_Status* status) {
+  Communicator* comm;
+  const Datatype* type;
+  size_t bytes;
+  int error = check_receive(from, comm, type, bytes);
+  if (error == MPI_SUCCESS) error = send<Mode::standard>(to);
+  if (error == MPI_SUCCESS) set_null_process_status(status);
+  return error;
+}
+
 int sendrecv(const Arguments& to, void* room, const Arguments& from, MPI_Status* status) {
   Communicator* found;
   const Datatype* type;
   size_t bytes;
   if (int error = check_send(to, found, type, bytes, false))
     return error == kCaptured ? capture_exchange(to, room, from, false, nullptr, status) : error;
+  if (from.peer == MPI_PROC_NULL) [[unlikely]]
+    return send_alone(to, from, status);
   MPI_Request handle;
   if (int error = ireceive(room, from, &handle)) return error;
   Request& receiving = *pool.find(handle);

@@ -204,6 +204,21 @@ TEST(Messages, SendrecvExchangesWithoutDeadlockInARing) {
   }
 }
 
+// 3.10: where a line of ranks ends, half of the exchange is with nobody.
+TEST(Messages, SendrecvAlongALineIsWithTheNullProcessAtItsEnds) {
+  const bool is_first = rank() == 0, is_last = right() == 0;
+  const Bytes mine = message(rank(), 4, 8), theirs = message(left(), 4, 8);
+  Bytes room(8, 1);
+  MPI_Status status;
+  EXPECT_EQ(MPI_Sendrecv(mine.data(), 8, MPI_BYTE, is_last ? MPI_PROC_NULL : right(), 1, room.data(), 8, MPI_BYTE,
+                         is_first ? MPI_PROC_NULL : left(), 1, MPI_COMM_WORLD, &status),
+            MPI_SUCCESS);
+  EXPECT_EQ(room, is_first ? Bytes(8, 1) : theirs);
+  EXPECT_EQ(status.MPI_SOURCE, is_first ? MPI_PROC_NULL : left());
+  EXPECT_EQ(status.MPI_TAG, is_first ? MPI_ANY_TAG : 1);
+  EXPECT_EQ(count_of(status), is_first ? 0 : 8);
+}
+
 TEST(Messages, ToAndFromTheNullProcessAreEmpty) {
   Bytes room(8, 1);
   MPI_Status status;
