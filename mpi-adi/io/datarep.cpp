@@ -210,8 +210,10 @@ int Representation::describe(const Datatype& type, FileType& made) const {
       unit = piece.type->extent;
       scaled = part.extent;
     }
-    parts.push_back(
-        part.layout.repeated(piece.blocklength, part.extent).repeated(piece.count, scale(piece.stride)).shifted(scale(piece.displacement)));
+    Layout& copies = parts.emplace_back(part.layout);
+    copies.repeat(piece.blocklength, part.extent);
+    copies.repeat(piece.count, scale(piece.stride));
+    copies.offset += scale(piece.displacement);
     if (type.resized && !piece.type->resized) continue;
     any = true;
     for (const int64_t row : {int64_t{0}, piece.count - 1})

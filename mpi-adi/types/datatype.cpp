@@ -88,21 +88,36 @@ bool define_all() {
 }
 [[maybe_unused]] const bool defined = define_all();
 
+// No sum of two products of 64 bits overflows it.
+__extension__ using Wide = __int128;
+
+// The nearest and the farthest place that a piece has an element in.
+struct Places {
+  explicit Places(const Piece& piece) : first(piece.displacement), last(piece.displacement) {
+    reach(piece.count, piece.stride);
+    reach(piece.blocklength, piece.type->extent);
+  }
+  void reach(int64_t times, int64_t apart) {
+    const Wide farthest = Wide{times - 1} * apart;
+    (farthest < 0 ? first : last) += farthest;
+  }
+  Wide first, last;
+};
+
 struct Bounds {
   int64_t lower = std::numeric_limits<int64_t>::max();
   int64_t upper = std::numeric_limits<int64_t>::min();  // below `lower` where extents are negative
   bool any = false, fits = true;
 
-  // `low` and `high` of an element wherever the piece has one, none of which may lie farther than `most`.
-  void include(const Piece& piece, int64_t low, int64_t high, int64_t most) {
-    for (int64_t row : {int64_t{0}, piece.count - 1})
-      for (int64_t i : {int64_t{0}, piece.blocklength - 1}) {
-        const Checked place = Checked(piece.displacement) + Checked(row) * piece.stride + Checked(i) * piece.type->extent;
-        const auto begin = (place + low).within(most), end = (place + high).within(most);
-        fits = fits && begin && end;
-        lower = std::min(lower, begin.value_or(lower));
-        upper = std::max(upper, end.value_or(upper));
-      }
+  // `low` and `high` of elements in these places, none of which may lie farther than `most`.
+  void include(const Places& places, int64_t low, int64_t high, int64_t most) {
+    const Wide begin = places.first + low, end = places.last + high;
+    if (std::min(begin, places.first + high) < -most || std::max(end, places.last + low) > most) {
+      fits = false;
+      return;
+    }
+    lower = std::min(lower, static_cast<int64_t>(begin));
+    upper = std::max(upper, static_cast<int64_t>(end));
     any = true;
   }
 };
@@ -113,8 +128,9 @@ bool compute_bounds(Datatype& type) {
   for (const Piece& piece : type.pieces) type.resized = type.resized || piece.type->resized;
   for (const Piece& piece : type.pieces) {
     const Datatype& part = *piece.type;
-    if (!type.resized || part.resized) all.include(piece, part.lb, part.lb + part.extent, kFarthestBound);
-    if (part.size > 0) data.include(piece, part.true_lb, part.true_lb + part.true_extent, kFarthest);
+    const Places places(piece);
+    if (!type.resized || part.resized) all.include(places, part.lb, part.lb + part.extent, kFarthestBound);
+    if (part.size > 0) data.include(places, part.true_lb, part.true_lb + part.true_extent, kFarthest);
     type.alignment = std::max(type.alignment, part.alignment);
   }
   if (!all.fits || !data.fits) return false;
@@ -138,10 +154,14 @@ bool fits_in_memory(const std::vector<Piece>& pieces) {
 
 void compute_data(Datatype& type) {
   std::vector<Layout> parts;
+  parts.reserve(type.pieces.size());
   bool first = true;
   for (const Piece& piece : type.pieces) {
     const Datatype& part = *piece.type;
-    parts.push_back(part.layout.repeated(piece.blocklength, part.extent).repeated(piece.count, piece.stride).shifted(piece.displacement));
+    Layout& made = parts.emplace_back(part.layout);
+    made.repeat(piece.blocklength, part.extent);
+    made.repeat(piece.count, piece.stride);
+    made.offset += piece.displacement;
     const int64_t copies = piece.blocklength * piece.count;
     if (copies == 0 || part.size == 0) continue;
     type.elements += copies * part.elements;

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <cstring>
+#include <utility>
 
 #include "engine/goal/copy.hpp"
 
@@ -20,34 +21,29 @@ Layout Layout::run(int64_t offset, int64_t bytes) {
   return made;
 }
 
-Layout Layout::shifted(int64_t by) const {
-  Layout moved = *this;
-  moved.offset += by;
-  return moved;
-}
-
-Layout Layout::repeated(int64_t times, int64_t apart) const {
-  if (times == 0 || size == 0) return {};
-  if (times == 1) return *this;
-  Layout made = *this;
-  made.size = size * times;
-  if (shape == Shape::run && apart == size) {
-    made.block = made.size;
-    return made;
+void Layout::repeat(int64_t times, int64_t apart) {
+  if (times == 1) return;
+  if (times == 0 || size == 0) {
+    *this = {};
+  } else if (shape == Shape::run && apart == size) {
+    size *= times;
+    block = size;
+  } else if (shape == Shape::run || (shape == Shape::strided && apart == count * stride)) {
+    if (shape == Shape::run) stride = apart;
+    shape = Shape::strided;
+    count *= times;
+    size *= times;
+  } else {
+    Layout once = *this;
+    once.offset = 0;
+    child = std::make_shared<const Layout>(std::move(once));
+    shape = Shape::repeat;
+    table = nullptr;
+    block = size;
+    count = times;
+    stride = apart;
+    size *= times;
   }
-  if (shape == Shape::run || (shape == Shape::strided && apart == count * stride)) {
-    made.shape = Shape::strided;
-    made.count = count * times;
-    made.stride = shape == Shape::run ? apart : stride;
-    return made;
-  }
-  made.shape = Shape::repeat;
-  made.child = std::make_shared<const Layout>(shifted(-offset));
-  made.table = nullptr;
-  made.block = size;
-  made.count = times;
-  made.stride = apart;
-  return made;
 }
 
 namespace {
@@ -77,20 +73,26 @@ bool evenly_apart(const std::vector<Layout>& runs) {
 Layout Layout::joined(std::vector<Layout> parts) {
   merge_runs(parts);
   if (parts.empty()) return {};
-  if (parts.size() == 1) return parts[0];
+  if (parts.size() == 1) return std::move(parts[0]);
   const bool runs = std::all_of(parts.begin(), parts.end(), [](const Layout& part) { return part.shape == Shape::run; });
   const bool alike = std::all_of(parts.begin(), parts.end(), [&](const Layout& part) { return part.size == parts[0].size; });
-  if (runs && alike && evenly_apart(parts)) return parts[0].repeated(static_cast<int64_t>(parts.size()), parts[1].offset - parts[0].offset);
+  if (runs && alike && evenly_apart(parts)) {
+    parts[0].repeat(static_cast<int64_t>(parts.size()), parts[1].offset - parts[0].offset);
+    return std::move(parts[0]);
+  }
   Layout made;
   made.shape = !runs ? Shape::list : alike ? Shape::blocks : Shape::runs;
   made.block = parts[0].size;
   made.count = static_cast<int64_t>(parts.size());
   auto table = std::make_shared<Table>();
+  table->displacements.reserve(parts.size());
+  if (made.shape != Shape::blocks) table->ends.reserve(parts.size());
+  if (made.shape == Shape::list) table->children.reserve(parts.size());
   for (Layout& part : parts) {
     made.size += part.size;
-    table->displacements.push_back(part.offset);
+    table->displacements.push_back(std::exchange(part.offset, 0));
     if (made.shape != Shape::blocks) table->ends.push_back(made.size);
-    if (made.shape == Shape::list) table->children.push_back(part.shifted(-part.offset));
+    if (made.shape == Shape::list) table->children.push_back(std::move(part));
   }
   made.table = std::move(table);
   return made;

@@ -39,9 +39,13 @@ struct Layout {
   std::shared_ptr<const Layout> child;
 
   static Layout run(int64_t offset, int64_t bytes);
-  // `count` copies, `stride` apart.
-  Layout repeated(int64_t count, int64_t stride) const;
-  Layout shifted(int64_t by) const;
+  // Becomes `times` copies, `apart` from one another.
+  void repeat(int64_t times, int64_t apart);
+  Layout repeated(int64_t times, int64_t apart) const {
+    Layout made = *this;
+    made.repeat(times, apart);
+    return made;
+  }
   // One after the other; the parts keep their offsets.
   static Layout joined(std::vector<Layout> parts);
 

@@ -1,8 +1,10 @@
 // type_array.cpp: datatypes of parts of arrays: subarrays, and what one process has of a distributed array.
 //
-// Both are built from the dimension whose elements are neighbours outwards: each step repeats what there is so far.
+// Both are built from the dimension whose elements are neighbours outwards: each step repeats what there is so far, whose extent is that of
+// all elements of the dimension.
 // Thread: any. Source: MPI-5.0, 5.1.3, 5.1.4.
 #include <algorithm>
+#include <utility>
 
 #include "mpi-adi/core/checked.hpp"
 #include "mpi-adi/core/profiling.hpp"
@@ -11,7 +13,7 @@
 namespace portunus::mpi {
 namespace {
 
-// The type so far, and how far apart two elements of the next dimension are.
+// The type so far, and its extent: how far apart two elements of the next dimension are.
 class ArrayType {
  public:
   explicit ArrayType(Datatype* old) : type_(retain(old)), stride_(old->extent) {}
@@ -25,40 +27,25 @@ class ArrayType {
   // and a last one of `rest`.
   void add_dimension(int64_t whole, int64_t start, int64_t count, int64_t length, int64_t apart, int64_t rest) {
     const auto next = (Checked(stride_) * whole).within(kFarthest);
-    if (!next) return give_up(kReachesTooFar);
-    replace({{type_, 0, 1, length, stride_}}, [&](Datatype* block) {
-      std::vector<Piece> pieces;
-      if (count > 0) pieces.push_back({block, start * stride_, 1, count, count > 1 ? apart * stride_ : 0});
-      if (rest > 0) pieces.push_back({type_, (count > 0 ? start + count * apart : start) * stride_, 1, rest, stride_});
-      return pieces;
-    });
+    if (type_ == nullptr) return;
+    if (!next) {
+      refusal_ = kReachesTooFar;
+      return replace(nullptr);
+    }
+    std::vector<Piece> pieces;
+    pieces.reserve(2);
+    if (count > 0) pieces.push_back({type_, start * stride_, length, count, count > 1 ? apart * stride_ : 0});
+    if (rest > 0) pieces.push_back({type_, (count > 0 ? start + count * apart : start) * stride_, rest});
+    replace(make_type(std::move(pieces), refusal_));
+    if (type_ != nullptr) set_bounds(*type_, 0, *next);
     stride_ = *next;
   }
-  // One reference for the caller, with the whole array's bounds; nullptr: see refusal().
-  Datatype* finish() {
-    if (type_ == nullptr) return nullptr;
-    Datatype* made = make_type({{type_, 0, 1}}, refusal_);
-    if (made != nullptr) set_bounds(*made, 0, stride_);
-    return made;
-  }
+  // After the last dimension: one reference for the caller; nullptr: see refusal().
+  Datatype* finish() { return std::exchange(type_, nullptr); }
   const Refusal& refusal() const { return refusal_; }
 
  private:
-  void give_up(const Refusal& why) {
-    if (type_ == nullptr) return;
-    release(type_);
-    type_ = nullptr;
-    refusal_ = why;
-  }
-  template <class Outer>
-  void replace(std::vector<Piece> inner, Outer&& outer) {
-    if (type_ == nullptr) return;
-    Datatype* block = make_type(std::move(inner), refusal_);
-    Datatype* made = block ? make_type(outer(block), refusal_) : nullptr;
-    if (block != nullptr) release(block);
-    release(type_);
-    type_ = made;
-  }
+  void replace(Datatype* made) { release(std::exchange(type_, made)); }
 
   Datatype* type_;
   int64_t stride_;

@@ -101,6 +101,7 @@ int indexed(const char* function, int combiner, Count count, const Count* length
   if (int error = check(function, oldtype, old, {newtype})) return error;
   if (int error = check_not_negative(function, "block length", length)) return error;
   Recipe recipe(combiner, {}, {old});
+  recipe.reserve<Count, Displacement>(static_cast<size_t>(count), 2 + (lengths != nullptr ? static_cast<size_t>(count) : 0));
   recipe.add<Count>(count);
   if (lengths == nullptr) recipe.add<Count>(length);
   for (Count i = 0; lengths != nullptr && i < count; ++i) {
@@ -108,6 +109,7 @@ int indexed(const char* function, int combiner, Count count, const Count* length
     recipe.add<Count>(lengths[i]);
   }
   std::vector<Piece> pieces;
+  pieces.reserve(static_cast<size_t>(count));
   for (Count i = 0; i < count; ++i) {
     recipe.add<Count>(displacements[i]);
     const Count elements = lengths ? lengths[i] : length;
@@ -132,8 +134,11 @@ int structure(const char* function, Count count, const Count lengths[], const Di
   if (int error = check_arrays(function, count, {lengths, displacements, types})) return error;
   if (int error = check_lengths(function, count, lengths)) return error;
   Recipe recipe(MPI_COMBINER_STRUCT);
+  recipe.reserve<Count, Displacement>(static_cast<size_t>(count), 1 + static_cast<size_t>(count));
+  recipe.types.reserve(static_cast<size_t>(count));
   recipe.add<Count>(count);
   std::vector<Piece> pieces;
+  pieces.reserve(static_cast<size_t>(count));
   for (Count i = 0; i < count; ++i) {
     Datatype* part;
     if (int error = check(function, types[i], part, {})) return error;

@@ -25,6 +25,14 @@ struct Recipe {
     else addresses.push_back(value);
   }
 
+  // Room for so many addresses of type T, and so many counts besides.
+  template <class Count, class T>
+  void reserve(size_t values, size_t counts) {
+    if constexpr (std::is_same_v<Count, MPI_Count>) large_counts.reserve(values + counts);
+    else integers.reserve(counts + (std::is_same_v<T, int> ? values : 0));
+    if constexpr (!std::is_same_v<Count, MPI_Count> && !std::is_same_v<T, int>) addresses.reserve(values);
+  }
+
   int combiner;
   std::vector<int> integers;
   std::vector<MPI_Aint> addresses;

@@ -47,7 +47,8 @@ Model build(std::mt19937& random, int depth) {
   if (draw(2) == 0) {
     const Model part = build(random, depth - 1);
     const int64_t count = draw(4), stride = draw(80), shift = draw(10);
-    made.layout = part.layout.repeated(count, stride).shifted(shift);
+    made.layout = part.layout.repeated(count, stride);
+    made.layout.offset += shift;
     for (int64_t i = 0; i < count; ++i)
       for (int64_t each : part.bytes) made.bytes.push_back(each + i * stride + shift);
     return made;
@@ -58,7 +59,7 @@ Model build(std::mt19937& random, int depth) {
   for (int64_t i = 0, n = draw(4); i < n; ++i) {
     const Model part = alike ? one : build(random, depth - 1);
     const int64_t shift = draw(100);
-    parts.push_back(part.layout.shifted(shift));
+    parts.emplace_back(part.layout).offset += shift;
     for (int64_t each : part.bytes) made.bytes.push_back(each + shift);
   }
   made.layout = Layout::joined(std::move(parts));

@@ -262,6 +262,32 @@ TEST(Files, External32IsBigEndianWithItsOwnSizes) {
   MPI_Type_free(&by_turns);
 }
 
+// 14.5.2 (the extents of datatypes are those in the file): rows whose parts are no divisor of their length.
+TEST(Files, SubarraysInExternal32KeepTheirRows) {
+  constexpr int kSizes[] = {3, 5}, kParts[] = {2, 3}, kStarts[] = {1, 2};
+  Opened file("rows");
+  MPI_Datatype tile;
+  MPI_Type_create_subarray(2, kSizes, kParts, kStarts, MPI_ORDER_C, MPI_LONG, &tile);
+  MPI_Type_commit(&tile);
+  EXPECT_EQ(MPI_File_set_view(file, 0, MPI_LONG, tile, "external32", MPI_INFO_NULL), MPI_SUCCESS);
+  MPI_Aint extent = 0;
+  EXPECT_EQ(MPI_File_get_type_extent(file, tile, &extent), MPI_SUCCESS);
+  EXPECT_EQ(extent, 4 * 15);
+  const long values[6] = {1, 2, 3, 4, 5, 6};
+  if (rank() == 0) {
+    EXPECT_EQ(MPI_File_write(file, values, 6, MPI_LONG, MPI_STATUS_IGNORE), MPI_SUCCESS);
+  }
+  EXPECT_EQ(MPI_File_sync(file), MPI_SUCCESS);
+  MPI_Barrier(MPI_COMM_WORLD);
+  const std::string bytes = content(file.name);
+  ASSERT_EQ(bytes.size(), 4u * 15);
+  for (size_t i = 0; i < 15; ++i) {
+    const size_t row = i / 5, column = i % 5;
+    EXPECT_EQ(static_cast<size_t>(bytes[4 * i + 3]), row >= 1 && column >= 2 ? (row - 1) * 3 + column - 1 : 0) << i;
+  }
+  MPI_Type_free(&tile);
+}
+
 // 14.5.3: a representation of the program's: every number is followed by as many zeros.
 int twice(MPI_Datatype type, MPI_Aint* extent, void*) {
   int size;
