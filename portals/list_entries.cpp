@@ -247,18 +247,18 @@ int search(const Wanted& wanted, ptl_handle_ni_t ni_handle, ptl_pt_index_t pt_in
   return code == PTL_ARG_INVALID ? refuse(wanted.function, {"pt_index", kNotAllocated}) : code;
 }
 
-int set_aside(const char* function, ptl_handle_ni_t ni_handle, ptl_pt_index_t pt_index, const ptl_me_t& me, ptl_match_bits_t label,
-              void* user_ptr) {
+int find(const char* function, ptl_handle_ni_t ni_handle, ptl_pt_index_t pt_index, const ptl_me_t& me, const ptl_match_bits_t* label,
+         ptl_event_t& found) {
   Interface* interface = find_interface(ni_handle);
   if (!interface) return refuse(function, bad_interface(ni_handle));
   if (Fault fault = check_place(*interface, pt_index, true)) return refuse(function, fault);
   if (Fault fault = check_entry(*interface, me, true, kMeOptions)) return refuse(function, fault);
-  ListEntry like;
-  fill_entry(*interface, me, true, like);
-  like.user_ptr = user_ptr;
-  progress().poll();
-  const int code = progress().locked(
-      [&](Engine& engine) UNDER_BATON { return engine.target().unexpected().set_aside(interface->index, pt_index, like, like, label); });
+  const MatchPattern pattern = match_pattern(*interface, me);
+  Room room{me.options, me.length};
+  if (me.options & PTL_IOVEC) room.length = iovec_length(static_cast<const ptl_iovec_t*>(me.start), me.length);
+  const int code = progress().locked([&](Engine& engine) UNDER_BATON {
+    return engine.target().unexpected().find(interface->index, pt_index, pattern, room, label, found);
+  });
   return code == PTL_ARG_INVALID ? refuse(function, {"pt_index", kNotAllocated}) : code;
 }
 
@@ -341,10 +341,11 @@ int PtlMESearch(ptl_handle_ni_t ni_handle, ptl_pt_index_t pt_index, const ptl_me
 }
 PTL_BARRIER
 
-int PtlxMESetAside(ptl_handle_ni_t ni_handle, ptl_pt_index_t pt_index, const ptl_me_t* me, ptl_match_bits_t label, void* user_ptr) try {
+int PtlxMEFind(ptl_handle_ni_t ni_handle, ptl_pt_index_t pt_index, const ptl_me_t* me, const ptl_match_bits_t* label,
+               ptl_event_t* found) try {
   if (!api::initialized()) return PTL_NO_INIT;
-  if (!me) return api::refuse(__func__, {"me", api::kIsNull});
-  return api::set_aside(__func__, ni_handle, pt_index, *me, label, user_ptr);
+  if (!me || !found) return api::refuse(__func__, {me ? "found" : "me", api::kIsNull});
+  return api::find(__func__, ni_handle, pt_index, *me, label, *found);
 }
 PTL_BARRIER
 

@@ -227,12 +227,13 @@ void PtlxNodeCall(const ptlx_watch_t *watch, int urgent);
  * counts one, after it can be found. Fallback: a managed overflow buffer. */
 #define PTLX_ME_HOLD 0x200000u
 
-/* PtlMESearch with PTL_SEARCH_ONLY for the first unexpected header that *me would take, with the same event; what is found
- * is set aside: from now on `label` is its match bits, so that no other search or entry finds it but one that asks for the
- * label. Events go on reporting the match bits that it was sent with. Made for MPI_Mprobe, which finds a message that nobody
- * else may receive. O(1). Fallback: receive it into memory of one's own. */
-int PtlxMESetAside(ptl_handle_ni_t ni_handle, ptl_pt_index_t pt_index, const ptl_me_t *me, ptl_match_bits_t label,
-                   void *user_ptr);
+/* PtlMESearch with PTL_SEARCH_ONLY for the first unexpected header that *me would take, which answers at once: *found becomes the event,
+ * with user_ptr NULL and, where there is no such header, PTL_NI_NO_MATCH. None is posted, and no progress is made: MPI_Iprobe, which looks
+ * again and again, has its own. `label`: NULL, or what is found is set aside: from now on *label is its match bits, so that no other
+ * search or entry finds it but one that asks for the label. Events go on reporting the match bits that it was sent with. Made for
+ * MPI_Mprobe, which finds a message that nobody else may receive. O(1). Fallback: PtlMESearch; receive it into memory of one's own. */
+int PtlxMEFind(ptl_handle_ni_t ni_handle, ptl_pt_index_t pt_index, const ptl_me_t *me, const ptl_match_bits_t *label,
+               ptl_event_t *found);
 
 /* E2: PtlMEAppend when trig_ct reaches the threshold. *me is copied at the call; *me_handle is valid at once for
  * PtlMEUnlink. Same checks and errors as PtlMEAppend, and PTL_NO_SPACE at max_triggered_ops. Fallback: append early
@@ -394,7 +395,7 @@ int PtlxMEAppendAgain(ptl_handle_me_t me_handle, void *start, ptl_size_t length,
  * acknowledgement, or in SEND if it asked for none, and was never seen at its target. The others end as they would have. Each has
  * exactly its own events, no more: the target decides, to whom the request travels behind the put, so that a put which meets its entry
  * at the same moment is either taken or withdrawn. Unmatched are puts that have not left, and those held (PTLX_ME_HOLD) and not set
- * aside (PtlxMESetAside); in a plain overflow entry a message has matched. Triggered operations count from when they fire.
+ * aside (PtlxMEFind); in a plain overflow entry a message has matched. Triggered operations count from when they fire.
  * PTL_OK also where there is no such put. Costs a step for each operation in flight here and, at the target, for each unexpected header
  * of the portal table entry. Fallback: put a short message that names an entry with the data, which the target gets; unlinking the
  * entry withdraws. */

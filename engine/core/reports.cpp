@@ -43,14 +43,19 @@ void Reports::delivered(const Delivery& delivery, ptl_ni_fail_t fail) {
 
 void Reports::overflow(const KeptHeader& kept, uint32_t eq, void* user_ptr, ptl_event_kind_t type) {
   if (eq == PTL_EQ_NONE) return;
+  ptl_event_t event = header_event(kept, type);
+  event.user_ptr = user_ptr;
+  post(eq, event);
+}
+
+ptl_event_t Reports::header_event(const KeptHeader& kept, ptl_event_kind_t type) {
   const Interface& ni = core_.interfaces[kept.header.flags & wire::kNiMask];
   ptl_event_t event = arrival_event(ni, kept.header, kept.source, kept.start, kept.held ? kept.header.rlength : kept.mlength);
-  event.user_ptr = user_ptr;
   event.uid = kept.peer->link ? kept.peer->link->uid : core_.uid;
   event.type = type == PTL_EVENT_SEARCH ? type : static_cast<ptl_event_kind_t>(comm_event(kept.header.kind) + 1);
   event.ptl_list = PTL_OVERFLOW_LIST;
   event.ni_fail_type = kept.fail;
-  post(eq, event);
+  return event;
 }
 
 void Reports::count_overflow(const KeptHeader& kept, const ListEntry& entry) {
@@ -59,12 +64,17 @@ void Reports::count_overflow(const KeptHeader& kept, const ListEntry& entry) {
   else count(entry.ct, entry.options & PTL_ME_EVENT_CT_BYTES ? kept.mlength : 1, 0);
 }
 
-void Reports::nothing_found(uint32_t eq, uint32_t pt_index, void* user_ptr) {
+ptl_event_t Reports::nothing_event(uint32_t pt_index) {
   ptl_event_t event{};
   event.type = PTL_EVENT_SEARCH;
-  event.user_ptr = user_ptr;
   event.pt_index = pt_index;
   event.ni_fail_type = PTL_NI_NO_MATCH;
+  return event;
+}
+
+void Reports::nothing_found(uint32_t eq, uint32_t pt_index, void* user_ptr) {
+  ptl_event_t event = nothing_event(pt_index);
+  event.user_ptr = user_ptr;
   post(eq, event);
 }
 

@@ -59,6 +59,9 @@ class Reports {
   void count_overflow(const KeptHeader& kept, const ListEntry& entry);
   // SEARCH that found nothing.
   void nothing_found(uint32_t eq, uint32_t pt_index, void* user_ptr);
+  // The events of these two, without the user pointer, for who answers at once.
+  ptl_event_t header_event(const KeptHeader& kept, ptl_event_kind_t type);
+  static ptl_event_t nothing_event(uint32_t pt_index);
   // The source of a message is free again, or (fail) never was sent.
   void sent(const Local& local, uint64_t length, void* user_ptr, ptl_ni_fail_t fail) {
     const bool counted = local.options & PTL_MD_EVENT_CT_SEND;

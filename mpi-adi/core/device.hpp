@@ -10,7 +10,7 @@
 // Thread: below MPI_THREAD_MULTIPLE one at a time, and nothing is locked. With it, whoever needs an event takes the *turn*:
 // only its holder takes events, so none is taken from under a thread that sleeps for it; the others sleep until the holder
 // has completed their request or gives the turn back.
-// Invariants: functions return PTL_* codes; after PTL_OK of isend, irecv or probe exactly one event for the request follows.
+// Invariants: functions return PTL_* codes; after PTL_OK of isend or irecv exactly one event for the request follows.
 // Source: MPI-5.0, 3.5-3.8 and 11.6 (threads); Portals 4.3.
 #pragma once
 
@@ -164,12 +164,11 @@ inline int isend_control(Request& request, const void* buf, size_t bytes, int ta
                 kControlPortal, bits, 0, &request, 0);
 }
 int irecv_control(Request& request, void* buf, size_t bytes, ptl_rank_t source, Pattern pattern);
-// Looks for a message that has arrived and was not received. The event says PTL_NI_NO_MATCH when there is none.
-int probe(Request& request, ptl_rank_t source, Pattern pattern);
+// Looks for a message that has arrived and was not received. The event says PTL_NI_NO_MATCH when there is none. With a label, the message
+// is taken out of what other receives and probes can find: only irecv_label with this label gets it.
+int find(ptl_rank_t source, Pattern pattern, const ptl_match_bits_t* label, ptl_event_t& found);
 // Drops the messages of a context that were not received: nobody will, since their communicator is revoked.
 void drop_messages(uint16_t context);
-// Like probe, and takes the message out of what other receives and probes can find: only irecv_label with this label gets it.
-int set_aside(Request& request, ptl_rank_t source, Pattern pattern, ptl_match_bits_t label);
 inline int irecv_label(Request& request, void* buf, size_t bytes, ptl_match_bits_t label, unsigned options) {
   const int result = irecv(request, buf, bytes, PTL_RANK_ANY, {label, 0}, options);
   request.source = own_job_rank;  // whoever has sent it, nobody's death concerns it
@@ -326,6 +325,13 @@ bool poll_until(Done&& done) {
   if (taken == Taken::put_off) put_off.run();
   else if (device.threaded) event_pump.give_back();
   return done();
+}
+
+// A step of the engine, and what it has been told of: for calls that look only once.
+inline void step() {
+  PtlxProgress();
+  int holds = 0;
+  if (PtlxEQHolds(device.eq, &holds) == PTL_OK && holds) poll_until([] { return false; });
 }
 
 // The wait of a call that leaves no request behind; for a message from anybody only where MPI has one thread.

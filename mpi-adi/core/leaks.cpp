@@ -63,17 +63,17 @@ std::string name_of_context(uint16_t context) {
 // Messages of all contexts are set aside, one by one; the context of those that are has no bit that is 0, and so is not looked at.
 void count_messages(Counts& counts) {
   for (int bit = envelope.source_bits + kTagBits; bit < 64;) {
-    Request found(&world(), true);
-    if (device::set_aside(found, PTL_RANK_ANY, {0, ~(ptl_match_bits_t{1} << bit)}, new_label()) != PTL_OK) return;
-    device::wait(found);
-    if (found.failure != PTL_NI_OK) {
+    ptl_event_t found;
+    const ptl_match_bits_t label = new_label();
+    if (device::find(PTL_RANK_ANY, {0, ~(ptl_match_bits_t{1} << bit)}, &label, found) != PTL_OK) return;
+    if (found.ni_fail_type != PTL_NI_OK) {
       ++bit;
       continue;
     }
     const auto context = static_cast<uint16_t>(found.match_bits >> (envelope.source_bits + kTagBits));
     if (context % kContextsPerCommunicator != 0) continue;  // MPI's own
     add(counts, kMessages,
-        std::to_string(found.requested) + " bytes from rank " + std::to_string(source_of(found.match_bits)) + " with tag " +
+        std::to_string(found.rlength) + " bytes from rank " + std::to_string(source_of(found.match_bits)) + " with tag " +
             std::to_string(tag_of(found.match_bits)) + " on " + name_of_context(context));
   }
 }

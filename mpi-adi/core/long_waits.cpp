@@ -60,14 +60,12 @@ std::string with_tag(int tag) { return tag == MPI_ANY_TAG ? "with any tag" : "wi
 
 // A message that has come, and is not the one that is waited for.
 std::string other_message(const Communicator& comm, ptl_rank_t source) {
-  if (device.threaded) return "";  // another thread may have the turn
   for (const bool elsewhere : {false, true}) {
-    Request found(const_cast<Communicator*>(&comm), true);
+    ptl_event_t found;
     const Pattern any = pattern(comm.context, MPI_ANY_SOURCE, MPI_ANY_TAG);
-    if (probe(found, source, {any.match_bits, elsewhere ? ~ptl_match_bits_t{0} : any.ignore_bits}) != PTL_OK) return "";
-    wait(found);
-    if (found.failure != PTL_NI_OK) continue;
-    return "; rank " + std::to_string(source_of(found.match_bits)) + " has sent " + std::to_string(found.requested) + " bytes " +
+    if (find(source, {any.match_bits, elsewhere ? ~ptl_match_bits_t{0} : any.ignore_bits}, nullptr, found) != PTL_OK) return "";
+    if (found.ni_fail_type != PTL_NI_OK) continue;
+    return "; rank " + std::to_string(source_of(found.match_bits)) + " has sent " + std::to_string(found.rlength) + " bytes " +
            with_tag(tag_of(found.match_bits)) + (elsewhere ? " on another communicator" : "");
   }
   return "";

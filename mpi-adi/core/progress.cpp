@@ -228,9 +228,9 @@ void detach(Request& request) {
   if (expected == State::done || expected == State::inactive) pool.release(&request);
 }
 
-int probe(Request& request, ptl_rank_t source, Pattern pattern) {
+int find(ptl_rank_t source, Pattern pattern, const ptl_match_bits_t* label, ptl_event_t& found) {
   const ptl_me_t entry = receive_entry(nullptr, 0, source, pattern);
-  return PtlMESearch(device.ni, kMessagePortal, &entry, PTL_SEARCH_ONLY, &request);
+  return PtlxMEFind(device.ni, kMessagePortal, &entry, label, &found);
 }
 
 void drop_messages(uint16_t context) {
@@ -238,11 +238,6 @@ void drop_messages(uint16_t context) {
   all.options = PTL_ME_OP_PUT | PTL_ME_EVENT_OVER_DISABLE | client::kQuiet;
   static auto& nothing_found = *new Request(nullptr, false);  // an event says so, in spite of these options
   PtlMESearch(device.ni, kMessagePortal, &all, PTL_SEARCH_DELETE, &nothing_found);
-}
-
-int set_aside(Request& request, ptl_rank_t source, Pattern pattern, ptl_match_bits_t label) {
-  const ptl_me_t entry = receive_entry(nullptr, 0, source, pattern);
-  return PtlxMESetAside(device.ni, kMessagePortal, &entry, label, &request);
 }
 
 }  // namespace portunus::mpi::device

@@ -15,16 +15,14 @@ namespace {
 
 // One look. PTL_OK, and `found`, with the status of the message filled in. `message`: it is set aside for MPI_Mrecv.
 int look(const Arguments& given, Communicator* comm, bool& found, MPI_Status* status, MPI_Message* message) {
-  Request request(comm, true);
-  const ptl_rank_t source = match_rank(*comm, given.peer);
-  const Pattern wanted = pattern(comm->context, given.peer, given.tag);
   const ptl_match_bits_t label = message ? new_label() : 0;
-  const int result = message ? device::set_aside(request, source, wanted, label) : device::probe(request, source, wanted);
+  ptl_event_t event;
+  const int result =
+      device::find(match_rank(*comm, given.peer), pattern(comm->context, given.peer, given.tag), message ? &label : nullptr, event);
   if (result != PTL_OK) return result;
-  device::wait(request);
-  found = request.failure == PTL_NI_OK;
+  found = event.ni_fail_type == PTL_NI_OK;
   if (!found) return PTL_OK;
-  set_status(status, source_of(request.match_bits), tag_of(request.match_bits), request.requested);
+  set_status(status, source_of(event.match_bits), tag_of(event.match_bits), event.rlength);
   if (message) *message = new_message(label, comm);
   return PTL_OK;
 }
@@ -40,7 +38,7 @@ int look_now(const Arguments& given, int* flag, MPI_Status* status, MPI_Message*
     set_null_process_status(status);
     if (message) *message = MPI_MESSAGE_NO_PROC;
   } else {
-    PtlxProgress();
+    device::step();
     if (int result = look(given, comm, found, status, message); result != PTL_OK) return raise_portals(given.function, comm, result);
   }
   *flag = found;
@@ -59,11 +57,11 @@ int look_until_found(const Arguments& given, MPI_Status* status, MPI_Message* me
   }
   device::reachable_source(*comm, given.peer);
   for (;;) {
-    if (device::failures.count.load(std::memory_order_relaxed) != 0) device::poll_until([] { return false; });  // what has been told
-    // Counted before we look: a message that comes in between ends the wait at once.
+    // Counted before we look: a message that comes in between ends the wait at once; and of a death that is counted here we have been told.
     ptl_ct_event_t early;
     bool found = false;
-    int result = PtlCTGet(device::device.arrived_early, &early);
+    int result = PtlxCTPeek(device::device.arrived_early, &early);
+    device::step();
     if (result == PTL_OK) result = look(given, comm, found, status, message);
     if (result == PTL_OK && found) return MPI_SUCCESS;
     const int from = given.peer == MPI_ANY_SOURCE ? MPI_ANY_SOURCE : comm->job_rank(given.peer);

@@ -144,10 +144,12 @@ TEST_F(Withdraw, APutThatItsTargetDoesNotWantYetEndsAtOnce) {
 TEST_F(Withdraw, WhatWasSetAsideIsTaken) {
   initiator.run(command(8, &tag));
   rig.settle();
-  ListEntry like;
+  MatchPattern like;
   like.ignore_bits = ~0ull;
   like.source_mask = 0;
-  EXPECT_EQ(target.engine.target().unexpected().set_aside(0, 0, like, like, kLabel), PTL_OK);
+  ptl_event_t found;
+  EXPECT_EQ(target.engine.target().unexpected().find(0, 0, like, {}, &kLabel, found), PTL_OK);
+  EXPECT_EQ(found.ni_fail_type, PTL_NI_OK);
   withdraw(&tag);
   EXPECT_EQ(target.engine.target().refuse_held(0, 0, like), PTL_OK);
   rig.settle();
@@ -216,7 +218,7 @@ struct Race {
     target.append({.options = kPut | PTLX_ME_HOLD, .ignore_bits = ~0ull, .list = PTL_OVERFLOW_LIST});
     std::vector<char> memory(size, 'm'), source(size, 's');
     int tag = 0;
-    bool asked = false;
+    bool asked = false, chosen = false;
     for (const char action : schedule) {
       switch (action) {
         case 'P': {
@@ -234,10 +236,12 @@ struct Race {
           break;
         case 'R':
           if (way == Way::label) {
-            ListEntry like;
+            MatchPattern like;
             like.match_bits = 7;
             like.source_mask = 0;
-            target.engine.target().unexpected().set_aside(0, 0, like, like, kLabel);
+            ptl_event_t found;
+            target.engine.target().unexpected().find(0, 0, like, {}, &kLabel, found);
+            chosen = found.ni_fail_type == PTL_NI_OK;
           } else {
             target.append({.start = memory.data(), .length = size, .options = kReceive, .match_bits = 7});
           }
@@ -248,8 +252,6 @@ struct Race {
     }
     rig.settle();
     if (way == Way::label) {
-      bool chosen = false;
-      for (const ptl_event_t& event : target.events(eq)) chosen |= event.type == PTL_EVENT_SEARCH && event.ni_fail_type == PTL_NI_OK;
       const uint32_t entry = target.append({.start = memory.data(), .length = size, .options = kReceive, .match_bits = kLabel});
       rig.settle();
       ASSERT_EQ(target.engine.table().unlink(entry), chosen ? PTL_ARG_INVALID : PTL_OK);

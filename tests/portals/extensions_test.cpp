@@ -87,20 +87,21 @@ TEST_F(Extensions, AHeldMessageThatIsSetAsideIsFoundByItsLabelAlone) {
   uint64_t first = 1, second = 2, in = 0;
   const ptl_handle_ct_t arrived = counter();
   ptl_me_t me = once(&in, sizeof in, 7, arrived, PTLX_ME_COMPLETE_UNEXPECTED);
-  const auto search_event = [&] {
-    ptl_event_t event;
-    do EXPECT_EQ(PtlEQWait(eq, &event), PTL_OK);
-    while (event.type != PTL_EVENT_SEARCH);
-    return event;
-  };
-  EXPECT_EQ(PtlxMESetAside(ni, pt, &me, 99, nullptr), PTL_OK);
-  EXPECT_EQ(search_event().ni_fail_type, PTL_NI_NO_MATCH);
+  const ptl_match_bits_t label = 99;
+  ptl_event_t found;
+  EXPECT_EQ(PtlxMEFind(ni, pt, &me, &label, &found), PTL_OK);
+  EXPECT_EQ(found.type, PTL_EVENT_SEARCH);
+  EXPECT_EQ(found.ni_fail_type, PTL_NI_NO_MATCH);
   put_word(first, 7);
   put_word(second, 7);
-  EXPECT_EQ(PtlxMESetAside(ni, pt, &me, 99, nullptr), PTL_OK);
-  const ptl_event_t found = search_event();
-  EXPECT_EQ(found.ni_fail_type, PTL_NI_OK);
-  EXPECT_EQ(found.match_bits, 7u);
+  for (const ptl_match_bits_t* given : {static_cast<const ptl_match_bits_t*>(nullptr), &label}) {  // the first look leaves it where it is
+    do EXPECT_EQ(PtlxMEFind(ni, pt, &me, given, &found), PTL_OK);
+    while (found.ni_fail_type == PTL_NI_NO_MATCH && PtlxProgress() >= 0);
+    EXPECT_EQ(found.type, PTL_EVENT_SEARCH);
+    EXPECT_EQ(found.ni_fail_type, PTL_NI_OK);
+    EXPECT_EQ(found.match_bits, 7u);
+    EXPECT_EQ(found.rlength, sizeof first);
+  }
   EXPECT_EQ(PtlMEAppend(ni, pt, &me, PTL_PRIORITY_LIST, nullptr, &handle), PTL_OK);
   wait(arrived, 1);
   EXPECT_EQ(in, 2u);
@@ -108,8 +109,9 @@ TEST_F(Extensions, AHeldMessageThatIsSetAsideIsFoundByItsLabelAlone) {
   EXPECT_EQ(PtlMEAppend(ni, pt, &me, PTL_PRIORITY_LIST, nullptr, &handle), PTL_OK);
   wait(arrived, 2);
   EXPECT_EQ(in, 1u);
-  EXPECT_EQ(PtlxMESetAside(ni, pt, nullptr, 99, nullptr), PTL_ARG_INVALID);
-  EXPECT_EQ(PtlxMESetAside(ni, pt + 1, &me, 99, nullptr), PTL_ARG_INVALID);
+  EXPECT_EQ(PtlxMEFind(ni, pt, nullptr, &label, &found), PTL_ARG_INVALID);
+  EXPECT_EQ(PtlxMEFind(ni, pt, &me, &label, nullptr), PTL_ARG_INVALID);
+  EXPECT_EQ(PtlxMEFind(ni, pt + 1, &me, &label, &found), PTL_ARG_INVALID);
 }
 
 TEST_F(Extensions, E10APutThatNobodyTookIsTakenBackOrExposedMemoryIsUnlinked) {

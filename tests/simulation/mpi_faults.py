@@ -7,7 +7,7 @@ import engine_faults
 # Work that meets it (mpi_deaths: where ranks die), name, what is wrong, file in mpi-adi/, place, what stands there instead.
 FAULTS = [
     ('mpi', 'probe_length', 'a probe tells a byte too many', 'pt2pt/probe.cpp',
-     'tag_of(request.match_bits), request.requested);', 'tag_of(request.match_bits), request.requested + (planted(@) ? 1 : 0));'),
+     'tag_of(event.match_bits), event.rlength);', 'tag_of(event.match_bits), event.rlength + (planted(@) ? 1 : 0));'),
     ('mpi', 'probe_any', 'a probe looks for any tag', 'pt2pt/probe.cpp',
      'pattern(comm->context, given.peer, given.tag);', 'pattern(comm->context, given.peer, planted(@) ? MPI_ANY_TAG : given.tag);'),
     ('mpi', 'probe_again', 'a probe counts what came early only after its look', 'pt2pt/probe.cpp',

@@ -9,10 +9,13 @@ namespace portunus {
 namespace {
 
 // Whether an entry of these options takes this header: what NO_TRUNCATE asks of a message, asked again of its header.
+bool header_fits(const Room& room, const KeptHeader& kept) {
+  if (!(room.options & PTL_ME_NO_TRUNCATE)) return true;
+  const uint64_t offset = room.options & PTL_ME_MANAGE_LOCAL ? room.local_offset : kept.header.remote_offset;
+  return offset <= room.length && kept.header.rlength <= room.length - offset;
+}
 bool header_fits(const ListEntry& entry, const KeptHeader& kept) {
-  if (!(entry.options & PTL_ME_NO_TRUNCATE)) return true;
-  const uint64_t offset = entry.options & PTL_ME_MANAGE_LOCAL ? entry.local_offset : kept.header.remote_offset;
-  return offset <= entry.length && kept.header.rlength <= entry.length - offset;
+  return header_fits(Room{entry.options, entry.length, entry.local_offset}, kept);
 }
 
 static_assert(sizeof(KeptHeader) <= wire::kKeptHeader);
@@ -179,20 +182,22 @@ int Unexpected::search(uint32_t ni, uint32_t pt_index, const MatchPattern& patte
   return PTL_OK;
 }
 
-int Unexpected::set_aside(uint32_t ni, uint32_t pt_index, const MatchPattern& pattern, const ListEntry& like, uint64_t label) {
+int Unexpected::find(uint32_t ni, uint32_t pt_index, const MatchPattern& pattern, const Room& room, const uint64_t* label,
+                     ptl_event_t& event) {
   PortalEntry* portal = core_.portal(ni, pt_index);
   if (!portal) return PTL_ARG_INVALID;
   UnexpectedHeader* found = portal->unexpected.find(
-      pattern, [&](const UnexpectedHeader& header) { return header_fits(like, static_cast<const KeptHeader&>(header)); });
+      pattern, [&](const UnexpectedHeader& header) { return header_fits(room, static_cast<const KeptHeader&>(header)); });
   if (!found) {
-    reports_.nothing_found(portal->eq, pt_index, like.user_ptr);
+    event = Reports::nothing_event(pt_index);
     return PTL_OK;
   }
   auto& kept = static_cast<KeptHeader&>(*found);
+  event = reports_.header_event(kept, PTL_EVENT_SEARCH);
+  if (!label) return PTL_OK;
   portal->unexpected.unlink(kept);
-  kept.match_bits = label;
+  kept.match_bits = *label;
   portal->unexpected.append(kept);
-  reports_.overflow(kept, portal->eq, like.user_ptr, PTL_EVENT_SEARCH);
   return PTL_OK;
 }
 

@@ -23,6 +23,12 @@
 
 namespace portunus {
 
+// The options, length and managed offset of an entry that a header is to fit.
+struct Room {
+  uint32_t options = 0;
+  uint64_t length = 0, local_offset = 0;
+};
+
 class Unexpected {
  public:
   Unexpected(Core& core, Reports& reports, FlowControl& flow, PortalTable& table);
@@ -53,8 +59,9 @@ class Unexpected {
   // ---- searches: PTL_* codes ----
   // PTL_IN_USE: the data of a header to be deleted is still arriving, nothing was done; step and ask again.
   int search(uint32_t ni, uint32_t pt_index, const MatchPattern& pattern, const ListEntry& like, ptl_search_op_t op);
-  // The first header found is known by `label` from now on, and by nothing else.
-  int set_aside(uint32_t ni, uint32_t pt_index, const MatchPattern& pattern, const ListEntry& like, uint64_t label);
+  // The first header that would fit there; `event` tells of it, or that there is none. Where a label is given, the header is known by
+  // that from now on, and by nothing else.
+  int find(uint32_t ni, uint32_t pt_index, const MatchPattern& pattern, const Room& room, const uint64_t* label, ptl_event_t& event);
 
  private:
   KeptHeader* new_header();
