@@ -369,6 +369,8 @@ int wait_for_count(ptl_handle_ct_t counter, ptl_size_t count, ptl_time_t timeout
 void cancel_receive(Request& request);
 // Completes an active request of this process from any thread, with an event like any other, so that whoever sleeps for it wakes.
 int signal(Request& request);
+// The same in a call of MPI, which completes it at once where nobody can be asleep for it.
+int end(Request& request);
 
 // Requests in state `detached` that send from the user's memory; MPI_Finalize waits for them.
 int detached_sends();

@@ -207,6 +207,14 @@ int wait_for_count(ptl_handle_ct_t counter, ptl_size_t count, ptl_time_t timeout
 
 int signal(Request& request) { return PtlPut(device.md_sent, 0, 0, PTL_NO_ACK_REQ, device.self, kSignalPortal, 0, 0, &request, 0); }
 
+int end(Request& request) {
+  if (device.threaded || device.completes || continuation::watchers.load(std::memory_order_relaxed) != 0) return signal(request);
+  if (request.attached) request.attached->completed(request);
+  conclude(request);
+  if (put_off.any()) put_off.run();
+  return PTL_OK;
+}
+
 void give_up(int ptl_error) {
   abort_by_error(MPI_ERR_INTERN, ptl_error == PTL_ABORTED ? "MPI: a wait was ended by PtlAbort, so its request is lost (MPI_ERR_INTERN)"
                                                           : "MPI: completion events were lost (MPI_ERR_INTERN)");

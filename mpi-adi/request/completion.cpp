@@ -163,6 +163,7 @@ void wait_for_several(int count, const MPI_Request handles[], bool any_polls, Do
 }
 
 [[gnu::noinline]] void wait_attached(Request& request) {
+  if (request.ready()) return;
   const MPI_Request handle = handle_of(&request);
   const auto done = [&] { return request.ready(); };
   if (!polls(request)) return wait_for_several(1, &handle, false, done);

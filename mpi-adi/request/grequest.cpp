@@ -1,9 +1,9 @@
 // grequest.cpp: requests that the user completes.
 //
-// MPI_Grequest_complete sends this process a signal: an event like those of messages, so that whoever sleeps for the request
-// wakes as for any other. What it says is true when it returns, whether or not that event has been taken. The free function runs where the
-// request is completed by waiting or testing, else in the later of MPI_Request_free and MPI_Grequest_complete; never in whoever takes
-// events, as it may call MPI. Thread: any, as MPI_Init_thread permits. Source: MPI-5.0, 13.2.
+// MPI_Grequest_complete, with several threads, sends this process a signal: an event like those of messages, so that whoever sleeps for the
+// request wakes as for any other. What it says is true when it returns, whether or not that event has been taken. The free function runs
+// where the request is completed by waiting or testing, else in the later of MPI_Request_free and MPI_Grequest_complete; never in whoever
+// takes events, as it may call MPI. Thread: any, as MPI_Init_thread permits. Source: MPI-5.0, 13.2.
 #include <atomic>
 #include <utility>
 
@@ -76,7 +76,7 @@ extern "C" int PMPI_Grequest_complete(MPI_Request request) try {
   Communicator* const own = found->comm;
   const int closed = operation->complete();
   const int error = closed == MPI_SUCCESS ? closed : operation->raise_error(kName, *found, closed);
-  const int result = device::signal(*found);  // if it was freed, the end of the request
+  const int result = device::end(*found);  // if it was freed, the end of the request
   return result == PTL_OK ? error : raise_portals(kName, own, result);
 }
 MPI_WEAK_NAME(Grequest_complete)
