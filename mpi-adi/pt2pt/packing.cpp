@@ -106,7 +106,10 @@ struct LaidOutThere final : Packing {
 }  // namespace
 
 void pack(const Arguments& given, void* packed, size_t bytes) {
-  pack(layout_of(*find_type(given.datatype, given.count), given.count), given.buf, 0, static_cast<int64_t>(bytes), packed);
+  const Datatype& type = *find_type(given.datatype, given.count);
+  const auto all = static_cast<int64_t>(bytes);
+  if (given.count == 1) return pack(type.layout, given.buf, 0, all, packed);
+  pack(layout_of(type, given.count), given.buf, 0, all, packed);
 }
 
 std::byte* pack_into_scratch(Request& request, const Arguments& given, size_t bytes) {

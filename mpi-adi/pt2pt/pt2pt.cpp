@@ -1,6 +1,8 @@
 // pt2pt.cpp: the calls that send or receive one message.
 #include "mpi-adi/pt2pt/pt2pt.hpp"
 
+#include <array>
+
 #include "mpi-adi/comm/processes.hpp"
 #include "mpi-adi/core/profiling.hpp"
 #include "mpi-adi/request/completion.hpp"
@@ -26,6 +28,12 @@ int start_packed_send(Mode mode, Request& request, const Arguments& given, size_
 }
 
 int send_packed_copy(const Communicator& comm, const Arguments& given, size_t bytes) {
+  constexpr size_t kShort = 1024;  // packed here, the message takes the short way of those in one piece
+  if (bytes <= kShort) {
+    std::array<std::byte, kShort> packed;
+    pack(given, packed.data(), bytes);
+    return device::send_copied(packed.data(), bytes, comm.job_rank(given.peer), own_bits(comm, given.tag), signatures::of(given));
+  }
   const LaidOut data(const_cast<void*>(given.buf), given);
   return device::send_laid_out(nullptr, false, data.layout, bytes, comm.job_rank(given.peer), own_bits(comm, given.tag),
                                signatures::of(given));

@@ -212,7 +212,8 @@ void move_equal(const Layout& layout, int64_t from, int64_t bytes, char* packed,
 template <Way way>
 void move_listed(const Layout& layout, char* base, int64_t from, int64_t bytes, char* packed) {
   const Layout::Table& table = *layout.table;
-  size_t i = static_cast<size_t>(std::upper_bound(table.ends.begin(), table.ends.end(), from) - table.ends.begin());
+  size_t i = 0;  // most moves begin at the beginning
+  if (from > 0) i = static_cast<size_t>(std::upper_bound(table.ends.begin(), table.ends.end(), from) - table.ends.begin());
   for (; bytes > 0; ++i) {
     const int64_t begin = i > 0 ? table.ends[i - 1] : 0, skipped = from - begin;
     const int64_t piece = std::min(bytes, table.ends[i] - from);
