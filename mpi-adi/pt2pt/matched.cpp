@@ -2,10 +2,8 @@
 #include "mpi-adi/pt2pt/matched.hpp"
 
 #include <atomic>
-#include <memory>
-#include <mutex>
-#include <unordered_map>
 
+#include "mpi-adi/core/objects.hpp"
 #include "mpi-adi/core/profiling.hpp"
 #include "mpi-adi/pt2pt/pt2pt.hpp"
 #include "mpi-adi/request/completion.hpp"
@@ -13,30 +11,7 @@
 namespace portunus::mpi {
 namespace {
 
-struct Matched {
-  ptl_match_bits_t label;
-  Communicator* comm;
-};
-
-std::mutex mutex;
-std::unordered_map<MPI_Message, std::unique_ptr<Matched>>& messages() {
-  static auto& all = *new std::unordered_map<MPI_Message, std::unique_ptr<Matched>>;
-  return all;
-}
-
-// nullptr: there is no such message. It is the caller's then, and its handle is no longer valid.
-std::unique_ptr<Matched> take(MPI_Message handle) {
-  std::lock_guard lock(mutex);
-  const auto found = messages().find(handle);
-  if (found == messages().end()) return nullptr;
-  std::unique_ptr<Matched> message = std::move(found->second);
-  messages().erase(found);
-  return message;
-}
-void put_back(MPI_Message handle, std::unique_ptr<Matched> message) {
-  std::lock_guard lock(mutex);
-  messages().emplace(handle, std::move(message));
-}
+constinit ObjectPool<Matched, 1 << 18> messages;
 
 int raise_no_message(const char* function, MPI_Message handle) {
   if (handle == MPI_MESSAGE_NULL) return raise(function, nullptr, MPI_ERR_REQUEST, "the message is MPI_MESSAGE_NULL");
@@ -53,8 +28,8 @@ int imrecv(const char* function, void* buf, MPI_Count count, MPI_Datatype dataty
     *handle = MPI_MESSAGE_NULL;
     return MPI_SUCCESS;
   }
-  std::unique_ptr<Matched> message = take(wanted);
-  if (!message) return raise_no_message(function, wanted);
+  Matched* const message = messages.find(wanted);
+  if (message == nullptr) return raise_no_message(function, wanted);
   Communicator* const comm = message->comm;
   const RaisedAt here(origin_of(*comm));
   const Arguments given{function, buf, count, datatype, MPI_ANY_SOURCE, MPI_ANY_TAG, MPI_COMM_SELF};
@@ -72,12 +47,12 @@ int imrecv(const char* function, void* buf, MPI_Count count, MPI_Datatype dataty
     if (result == PTL_OK) {
       *request = handle_of(claimed);
       *handle = MPI_MESSAGE_NULL;
+      release(message);
       return MPI_SUCCESS;
     }
     pool.release(claimed);
     error = raise_portals(function, comm, result);
   }
-  put_back(wanted, std::move(message));
   return error;
 }
 
@@ -96,12 +71,13 @@ ptl_match_bits_t new_label() {
   return matched_label(serial.fetch_add(1, std::memory_order_relaxed));
 }
 
-MPI_Message new_message(ptl_match_bits_t label, Communicator* comm) {
-  auto message = std::make_unique<Matched>(Matched{label, comm});
-  const auto handle = reinterpret_cast<MPI_Message>(message.get());
-  put_back(handle, std::move(message));
-  return handle;
+Matched* new_message(Communicator* comm) {
+  Matched* const message = messages.claim();
+  if (message != nullptr) *message = {new_label(), comm};
+  return message;
 }
+
+void release(Matched* message) { messages.release(message); }
 
 }  // namespace portunus::mpi
 

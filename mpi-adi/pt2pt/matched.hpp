@@ -10,7 +10,14 @@
 
 namespace portunus::mpi {
 
+struct Matched {
+  ptl_match_bits_t label = 0;
+  Communicator* comm = nullptr;
+};
 ptl_match_bits_t new_label();
-MPI_Message new_message(ptl_match_bits_t label, Communicator* comm);
+// The handle of a message is its address. Made before a message is looked for, lest one that is found be lost for want of room; nullptr:
+// there are too many.
+Matched* new_message(Communicator* comm);
+void release(Matched* message);
 
 }  // namespace portunus::mpi

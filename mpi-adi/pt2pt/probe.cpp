@@ -15,15 +15,24 @@ namespace {
 
 // One look. PTL_OK, and `found`, with the status of the message filled in. `message`: it is set aside for MPI_Mrecv.
 int look(const Arguments& given, Communicator* comm, bool& found, MPI_Status* status, MPI_Message* message) {
-  const ptl_match_bits_t label = message ? new_label() : 0;
+  const ptl_rank_t source = match_rank(*comm, given.peer);
+  const Pattern wanted = pattern(comm->context, given.peer, given.tag);
   ptl_event_t event;
-  const int result =
-      device::find(match_rank(*comm, given.peer), pattern(comm->context, given.peer, given.tag), message ? &label : nullptr, event);
-  if (result != PTL_OK) return result;
-  found = event.ni_fail_type == PTL_NI_OK;
-  if (!found) return PTL_OK;
+  int result = device::find(source, wanted, nullptr, event);
+  found = result == PTL_OK && event.ni_fail_type == PTL_NI_OK;
+  if (!found) return result;
+  if (message != nullptr) {
+    Matched* const made = new_message(comm);
+    if (made == nullptr) return PTL_NO_SPACE;
+    result = device::find(source, wanted, &made->label, event);
+    found = result == PTL_OK && event.ni_fail_type == PTL_NI_OK;
+    if (!found) {  // another thread has received it meanwhile
+      release(made);
+      return result;
+    }
+    *message = reinterpret_cast<MPI_Message>(made);
+  }
   set_status(status, source_of(event.match_bits), tag_of(event.match_bits), event.rlength);
-  if (message) *message = new_message(label, comm);
   return PTL_OK;
 }
 

@@ -39,6 +39,8 @@ MPI_Op op;
 MPI_File file;
 int in[4096], out[4096];
 int keyval, ended = 0;
+MPI_Message message;
+bool is_sent = false;
 
 void wait() { EXPECT_EQ(MPI_Wait(&request, MPI_STATUS_IGNORE), MPI_SUCCESS); }
 void ignore(MPI_Comm*, int*, ...) {}
@@ -129,6 +131,16 @@ std::vector<Row> alone() {
          }
          MPI_Remove_error_class(error_class);
          return code;
+       }},
+      {"Mprobe",  // one that fails leaves the message to the next
+       [] {
+         if (const int code = is_sent ? MPI_SUCCESS : MPI_Send(in, 1, MPI_INT, 0, 4, MPI_COMM_SELF)) return code;
+         is_sent = true;
+         return MPI_Mprobe(0, 4, MPI_COMM_SELF, &message, MPI_STATUS_IGNORE);
+       },
+       [] {
+         MPI_Mrecv(out, 1, MPI_INT, &message, MPI_STATUS_IGNORE);
+         is_sent = false;
        }},
       {"Alloc_mem",
        [] {
