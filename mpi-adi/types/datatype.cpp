@@ -120,6 +120,11 @@ struct Bounds {
     upper = std::max(upper, static_cast<int64_t>(end));
     any = true;
   }
+  void include(const Bounds& other) {
+    lower = std::min(lower, other.lower);
+    upper = std::max(upper, other.upper);
+    any = true;
+  }
 };
 
 // Bounds that were set count alone; else the data's, rounded up so that elements in a row are aligned (MPI-5.0, 5.1.7).
@@ -129,7 +134,9 @@ bool compute_bounds(Datatype& type) {
   for (const Piece& piece : type.pieces) {
     const Datatype& part = *piece.type;
     const Places places(piece);
-    if (!type.resized || part.resized) all.include(places, part.lb, part.lb + part.extent, kFarthestBound);
+    // Without bounds that were set, what is between them begins and ends with data, but for what is rounded up.
+    const bool padded = part.lb != part.true_lb || part.extent != part.true_extent;
+    if (type.resized ? part.resized : padded) all.include(places, part.lb, part.lb + part.extent, kFarthestBound);
     if (part.size > 0) data.include(places, part.true_lb, part.true_lb + part.true_extent, kFarthest);
     type.alignment = std::max(type.alignment, part.alignment);
   }
@@ -137,6 +144,7 @@ bool compute_bounds(Datatype& type) {
   if (data.any) {
     type.true_lb = data.lower;
     type.true_extent = data.upper - data.lower;
+    if (!type.resized) all.include(data);
   }
   if (!all.any) return true;
   type.lb = all.lower;
@@ -154,21 +162,22 @@ bool fits_in_memory(const std::vector<Piece>& pieces) {
 
 void compute_data(Datatype& type) {
   std::vector<Layout> parts;
-  parts.reserve(type.pieces.size());
+  const bool is_one = type.pieces.size() == 1;
+  if (!is_one) parts.reserve(type.pieces.size());
   bool first = true;
   for (const Piece& piece : type.pieces) {
     const Datatype& part = *piece.type;
-    Layout& made = parts.emplace_back(part.layout);
+    Layout& made = is_one ? type.layout = part.layout : parts.emplace_back(part.layout);
     made.repeat(piece.blocklength, part.extent);
     made.repeat(piece.count, piece.stride);
-    made.offset += piece.displacement;
+    if (made.size != 0) made.offset += piece.displacement;
     const int64_t copies = piece.blocklength * piece.count;
     if (copies == 0 || part.size == 0) continue;
     type.elements += copies * part.elements;
     type.element = first || type.element == part.element ? part.element : nullptr;
     first = false;
   }
-  type.layout = Layout::joined(std::move(parts));
+  if (!is_one) type.layout = Layout::joined(std::move(parts));
   type.size = type.layout.size;
 }
 

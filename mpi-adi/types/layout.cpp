@@ -21,8 +21,7 @@ Layout Layout::run(int64_t offset, int64_t bytes) {
   return made;
 }
 
-void Layout::repeat(int64_t times, int64_t apart) {
-  if (times == 1) return;
+void Layout::become_copies(int64_t times, int64_t apart) {
   if (times == 0 || size == 0) {
     *this = {};
   } else if (shape == Shape::run && apart == size) {

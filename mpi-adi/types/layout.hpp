@@ -40,7 +40,9 @@ struct Layout {
 
   static Layout run(int64_t offset, int64_t bytes);
   // Becomes `times` copies, `apart` from one another.
-  void repeat(int64_t times, int64_t apart);
+  void repeat(int64_t times, int64_t apart) {
+    if (times != 1) become_copies(times, apart);
+  }
   Layout repeated(int64_t times, int64_t apart) const {
     Layout made = *this;
     made.repeat(times, apart);
@@ -50,6 +52,9 @@ struct Layout {
   static Layout joined(std::vector<Layout> parts);
 
   bool is_run() const { return shape == Shape::run || shape == Shape::empty; }
+
+ private:
+  void become_copies(int64_t times, int64_t apart);
 };
 
 // Calls visit(place, bytes) for each block that bytes `from` .. `from + bytes` of the data lie in, in their order, `base` added to the

@@ -69,6 +69,7 @@ int check_order(const char* function, int ndims, int order) {
 // The dimensions from the one whose elements are neighbours on.
 std::vector<int> inside_out(int ndims, int order) {
   std::vector<int> dimensions;
+  dimensions.reserve(static_cast<size_t>(ndims));
   for (int i = 0; i < ndims; ++i) dimensions.push_back(order == MPI_ORDER_C ? ndims - 1 - i : i);
   return dimensions;
 }
@@ -112,7 +113,9 @@ int subarray(const char* function, int ndims, const Count sizes[], const Count s
                    static_cast<long long>(sizes[i]), static_cast<long long>(subsizes[i]), static_cast<long long>(starts[i]));
   ArrayType array(old);
   for (int i : inside_out(ndims, order)) array.add_dimension(sizes[i], starts[i], 1, subsizes[i], 0, 0);
-  Recipe recipe(MPI_COMBINER_SUBARRAY, {ndims}, {old});
+  Recipe recipe(MPI_COMBINER_SUBARRAY, {}, {old});
+  recipe.reserve<Count, Count>(3 * static_cast<size_t>(ndims), 2);
+  recipe.integers.push_back(ndims);
   for (const Count* values : {sizes, subsizes, starts})
     for (int i = 0; i < ndims; ++i) recipe.add<Count>(values[i]);
   recipe.integers.push_back(order);
