@@ -76,7 +76,7 @@ int part_of(const Call& call, const Side& side, int i, Elements& part) {
 }
 
 int parts_of(const Call& call, const Side& side, const Peers& peers, Parts& parts) {
-  parts = Parts(peers.ranks);
+  parts = Parts(peers.ranks, peers.number);
   Elements part;
   for (int k = 0; k < peers.number; ++k) {
     const int i = peers.turned ? k ^ 1 : k, peer = peers.list ? (*peers.list)[static_cast<size_t>(i)] : peers.base + i;

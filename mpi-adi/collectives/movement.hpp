@@ -21,31 +21,36 @@ constexpr int kAllRanks = -1;
 class Parts {
  public:
   Parts() = default;
-  explicit Parts(int ranks) : sizes_(static_cast<size_t>(ranks)), packed_(sizes_.size()), direct_(sizes_.size()) {}
+  // Among so many ranks; there is room for `number` parts, and comes for more.
+  explicit Parts(int ranks, int number = 0) : ranks_(static_cast<size_t>(ranks)), table_(3 * ranks_) {
+    parts_.reserve(static_cast<size_t>(number));
+  }
   void add(int rank, const Elements& part) { parts_.push_back({static_cast<size_t>(rank), part}); }
   // Behind all add(). The data of the first part that has any is what direct places count from: the buffer itself may have no address.
   void close() {
     if (!std::ranges::is_sorted(parts_, {}, &Part::rank)) std::ranges::stable_sort(parts_, {}, &Part::rank);
     for (const auto& [rank, data] : parts_) {
-      if (data.bytes() == 0) continue;
+      const size_t bytes = data.bytes();
+      if (bytes == 0) continue;
       if (base_ == nullptr) base_ = data.data();
-      const ptrdiff_t place = data.data() - base_;
-      if (sizes_[rank] == 0) {
-        packed_[rank] = static_cast<ptrdiff_t>(bytes_);
-        direct_[rank] = place;
+      const auto place = static_cast<size_t>(data.data() - base_);
+      size_t &size = table_[rank], &packed = table_[ranks_ + rank], &direct = table_[2 * ranks_ + rank];
+      if (size == 0) {
+        packed = bytes_;
+        direct = place;
       }
-      contiguous_ = contiguous_ && data.contiguous() && place == direct_[rank] + static_cast<ptrdiff_t>(sizes_[rank]);
-      sizes_[rank] += data.bytes();
-      bytes_ += data.bytes();
+      contiguous_ = contiguous_ && data.contiguous() && place == direct + size;
+      size += bytes;
+      bytes_ += bytes;
     }
   }
 
   bool contiguous() const { return contiguous_; }
   std::byte* data() const { return base_; }
   size_t bytes() const { return bytes_; }
-  const size_t* sizes() const { return sizes_.data(); }
-  const ptrdiff_t* places(bool direct) const { return direct ? direct_.data() : packed_.data(); }
-  size_t bytes_of(int rank) const { return sizes_[static_cast<size_t>(rank)]; }
+  const size_t* sizes() const { return table_.data(); }
+  const ptrdiff_t* places(bool direct) const { return reinterpret_cast<const ptrdiff_t*>(table_.data() + (direct ? 2 : 1) * ranks_); }
+  size_t bytes_of(int rank) const { return table_[static_cast<size_t>(rank)]; }
   // The part that was added as number i, in the order of ranks.
   const Elements& operator[](int i) const { return parts_[static_cast<size_t>(i)].data; }
   // In the order of pack(): f(rank, part).
@@ -70,8 +75,8 @@ class Parts {
     Elements data;
   };
   std::vector<Part> parts_;
-  std::vector<size_t> sizes_;
-  std::vector<ptrdiff_t> packed_, direct_;
+  size_t ranks_ = 0;
+  std::vector<size_t> table_;  // each rank's size, then each one's place in what is packed, then in the user's memory
   std::byte* base_ = nullptr;
   size_t bytes_ = 0;
   bool contiguous_ = true;
