@@ -253,13 +253,14 @@ std::unique_ptr<Segment> Segment::find(ProcessId process, uint32_t uid, const Se
   return segment->owner_alive() ? std::move(segment) : nullptr;
 }
 
+// The lock may be held by a child that the owner has forked, or by who just looks whether the segment can be swept away.
 bool Segment::may_live(ProcessId process, uint32_t uid, const SegmentPlace& place) {
   std::string path;
   const int fd = open_owned(process, uid, O_RDONLY, path);
   if (fd >= 0) {
     const bool held = flock(fd, LOCK_SH | LOCK_NB) != 0;
     close(fd);
-    return held;
+    return held && (!place.is_near() || process_lives(place.os_pid));
   }
   if (errno != ENOENT || !place.is_near()) return true;
   return process_lives(place.os_pid);
