@@ -4,7 +4,7 @@
 #include <cstdint>
 #include <cstring>
 
-#include "tests/portals/extensions.hpp"
+#include "tests/portals/extensions/extensions.hpp"
 
 namespace portals_test {
 namespace {
