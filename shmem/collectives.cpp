@@ -80,26 +80,6 @@ void must_be_alike(const char* function, Team& team, size_t bytes, int root, con
   team.collectives->barrier();  // else those that fit may meet a later call of one that does not, before it has complained
 }
 
-namespace {
-
-// Places at whose PE 0 this process is, of teams that are gone here, while other PEs have not left them. Never taken down at exit.
-struct Left {
-  GOAL_Team whole;
-  std::vector<int> ranks;
-  int place;
-  bool has_ended() const {
-    const GOAL_Group part{0, static_cast<int>(ranks.size()), ranks.data(), nullptr, 0, GOAL_AUTO};
-    return GOAL_Place_leave(whole, &part, place) != 0;
-  }
-};
-std::mutex left_guard;
-std::vector<Left>& left_places() {
-  static auto& places = *new std::vector<Left>;
-  return places;
-}
-
-}  // namespace
-
 void collectives_open() {
   if (GOAL_Init(nullptr, nullptr) != GOAL_SUCCESS) misuse("shmem_init: %s", GOAL_Explain());
   GOAL_Group world;
@@ -107,28 +87,16 @@ void collectives_open() {
   nodes_of_world = world.nodes;
 }
 
-void collectives_close() {
-  left_places().clear();
-  GOAL_Finalize();
-}
+void collectives_close() { GOAL_Finalize(); }
 
 Collectives::~Collectives() {
   GOAL_Team_close(&later_);
   GOAL_Team_close(&goal_);
-  if (place_ == 0) return;
-  const GOAL_Team whole = fixed_teams.world->collectives->goal_;
-  if (GOAL_Place_leave(whole, &group(), place_)) return;
-  const std::lock_guard lock(left_guard);
-  left_places().push_back({whole, ranks_, place_});
+  if (place_ != 0) GOAL_Place_leave(fixed_teams.world->collectives->goal_, &group(), place_);
 }
 
 void Collectives::take_place(uint64_t key) {
-  if (team_.my_pe != 0) return;
-  {
-    const std::lock_guard lock(left_guard);
-    std::erase_if(left_places(), [](const Left& one) { return one.has_ended(); });
-  }
-  place_ = GOAL_Place_take(fixed_teams.world->collectives->goal_, &group(), key);
+  if (team_.my_pe == 0) place_ = GOAL_Place_take(fixed_teams.world->collectives->goal_, &group(), key);
 }
 
 void Collectives::find_place(uint64_t key) {

@@ -89,8 +89,8 @@ int GOAL_Place_find(GOAL_Team whole, const GOAL_Group* part, uint64_t key) {
   return whole && part ? whole->team.find_place(*part, key) : 0;
 }
 
-int GOAL_Place_leave(GOAL_Team whole, const GOAL_Group* part, int place) {
-  return !whole || !part || whole->team.leave_place(*part, place);
+void GOAL_Place_leave(GOAL_Team whole, const GOAL_Group* part, int place) {
+  if (whole && part) whole->team.leave_place(*part, place);
 }
 
 void GOAL_Place_return(GOAL_Team whole, const GOAL_Group* part, int place) {

@@ -106,11 +106,11 @@ int GOAL_Team_share(GOAL_Team team);
  * first on, and for its buffers. There is room for parts of 64 ranks together, or 16 as large as `whole`, in 32 MiB. All of these are local,
  * for any thread; 0 is no place: there is no room, `whole` shares no memory, or a rank of the part is not in it.
  * GOAL_Place_take: by rank 0 of the part, which is done before any other rank calls GOAL_Place_find with the same ranks and `key`, that no
- * other part of these ranks has which has not left. GOAL_Place_leave: by each rank once, behind GOAL_Team_close of the part's team; 0: rank
- * 0 has to call it again later, as another rank has not left; until then the part's key is not used again. */
+ * other part of these ranks has that one of them has not left. GOAL_Place_leave: by each rank once, behind GOAL_Team_close of the part's
+ * team; the place is free when the last one has left. */
 int GOAL_Place_take(GOAL_Team whole, const GOAL_Group *part, uint64_t key);
 int GOAL_Place_find(GOAL_Team whole, const GOAL_Group *part, uint64_t key);
-int GOAL_Place_leave(GOAL_Team whole, const GOAL_Group *part, int place);
+void GOAL_Place_leave(GOAL_Team whole, const GOAL_Group *part, int place);
 /* By rank 0, instead: no other rank has found it, nor will. */
 void GOAL_Place_return(GOAL_Team whole, const GOAL_Group *part, int place);
 /* Before the first call of the part's team. `whole` is closed behind it. GOAL_SUCCESS, also for no place; GOAL_ERR_ARG, GOAL_ERR_NO_SPACE. */

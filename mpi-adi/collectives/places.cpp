@@ -32,8 +32,8 @@ int find_place(const Group& group, uint64_t key) {
   return with_part(group, [&](GOAL_Team team, const GOAL_Group* part) { return GOAL_Place_find(team, part, key); });
 }
 
-bool leave_place(const Group& group, int place) {
-  return with_part(group, [&](GOAL_Team team, const GOAL_Group* part) { return GOAL_Place_leave(team, part, place); }) != 0;
+void leave_place(const Group& group, int place) {
+  with_part(group, [&](GOAL_Team team, const GOAL_Group* part) { return GOAL_Place_leave(team, part, place), 0; });
 }
 
 void return_place(const Group& group, int place) {

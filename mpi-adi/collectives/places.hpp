@@ -4,20 +4,17 @@
 // place is free.
 #pragma once
 
-#include <cstddef>
 #include <cstdint>
 
 #include "mpi-adi/comm/group.hpp"
 
 namespace portunus::mpi::collectives {
 
-inline constexpr size_t kMostPlaces = 64;
-
-// By rank 0 of the group, before any other rank calls find_place. `key`: no other group of these ranks has it until all have left.
+// By rank 0 of the group, before any other rank calls find_place. `key`: no other group of these ranks has it before all have left.
 int take_place(const Group& group, uint64_t key);
 int find_place(const Group& group, uint64_t key);
-// By each rank, once its collectives are closed. False: rank 0 has to call it again later.
-bool leave_place(const Group& group, int place);
+// By each rank once, when its collectives are closed.
+void leave_place(const Group& group, int place);
 // By rank 0: nobody else has found it, nor will.
 void return_place(const Group& group, int place);
 

@@ -74,8 +74,8 @@ void destroy_communicator(Communicator* comm) {
     release(comm->local->group);
     communicators.release(comm->local);
   }
-  if (!tainted) release_context({comm->context, comm->place}, *comm->group);
-  else if (comm->place != 0) collectives::leave_place(*comm->group, comm->place);
+  if (comm->place != 0) collectives::leave_place(*comm->group, comm->place);
+  if (!tainted) release_context(comm->context);
   release(comm->group);
   release(comm->remote_group);
   replace_errhandler(comm->errhandler, MPI_ERRORS_ARE_FATAL);

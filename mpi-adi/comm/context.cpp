@@ -3,7 +3,6 @@
 
 #include <bit>
 #include <bitset>
-#include <cassert>
 #include <mutex>
 #include <utility>
 
@@ -43,27 +42,6 @@ void give_back(size_t number) {
   in_use[number] = false;
 }
 
-// Numbers of communicators that are gone here, at whose rank 0 this process is, while others have not left their places.
-struct Left {
-  Agreed agreed;
-  Group* group;
-};
-std::array<Left, collectives::kMostPlaces> left;  // under the mutex
-size_t left_count;
-
-void free_left() {
-  std::lock_guard lock(mutex);
-  for (size_t i = 0; i < left_count;) {
-    if (!collectives::leave_place(*left[i].group, left[i].agreed.place)) {
-      ++i;
-      continue;
-    }
-    in_use[left[i].agreed.context / kContextsPerCommunicator] = false;
-    release(left[i].group);
-    left[i] = left[--left_count];
-  }
-}
-
 uint64_t scrambled(uint64_t key) {  // the finalizer of MurmurHash3: near keys end up far apart
   key = (key ^ key >> 33) * 0xff51afd7ed558ccdu;
   key = (key ^ key >> 33) * 0xc4ceb9fe1a85ec53u;
@@ -88,7 +66,6 @@ bool ContextSearch::next(Offer& offer) {
   if (full_ == count) return false;
   const size_t stride = (random_ >> 16) % count | 1;  // odd: reaches every window
   window_ = (random_ + attempt_++ * stride) % count;
-  free_left();
   offer = free_numbers(window_);
   return true;
 }
@@ -136,18 +113,13 @@ int agree_on_context(const AllAnd& all_and, uint64_t key, const Group* group, Ag
   return MPI_ERR_OTHER;
 }
 
-void release_context(const Agreed& agreed, Group& group) {
-  if (agreed.context == kNoContext) return;
-  if (agreed.place == 0 || collectives::leave_place(group, agreed.place)) return give_back(agreed.context / kContextsPerCommunicator);
-  std::lock_guard lock(mutex);
-  assert(left_count < left.size());
-  left[left_count++] = {agreed, retain(&group)};
+void release_context(uint16_t context) {
+  if (context != kNoContext) give_back(context / kContextsPerCommunicator);
 }
 
 void open_contexts() {
   std::lock_guard lock(mutex);
   in_use.reset();
-  left_count = 0;
   in_use[0] = in_use[1] = true;
   in_use[matched_context() / kContextsPerCommunicator] = true;
 }

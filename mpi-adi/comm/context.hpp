@@ -4,9 +4,11 @@
 // several threads a number may be taken between proposal and choice, so each reserves it and all confirm; else the next
 // window is tried. In which order windows are tried depends on the caller's `key`, which differs among agreements that a
 // process can be in at one time, so that these do not chase one another through the same numbers.
+//
 // Rank 0 of the new communicator also takes a place for its collectives in the memory of the node, before it confirms, where the others
-// find it by the number; a number that comes with a place is used again when all have left that. Thread: any. Source: MPI-5.0, 7.4.2, 12.9;
-// Dinan, Goodell, Gropp, Thakur, Balaji 2012 (group-collective creation).
+// find it by the number and the ranks. Each leaves it before it gives the number back: when these ranks have that again, all have left.
+//
+// Thread: any. Source: MPI-5.0, 7.4.2, 12.9; Dinan, Goodell, Gropp, Thakur, Balaji 2012 (group-collective creation).
 #pragma once
 
 #include <array>
@@ -60,8 +62,7 @@ using AllAnd = std::function<int(uint64_t*, size_t, int)>;
 // Collective over all who agree. MPI_SUCCESS, with the first context reserved here; MPI_ERR_OTHER: all are in use somewhere;
 // any other: all_and's. `group`: as ContextSearch's.
 int agree_on_context(const AllAnd& all_and, uint64_t key, const Group* group, Agreed& agreed);
-// The communicator's collectives are closed.
-void release_context(const Agreed& agreed, Group& group);
+void release_context(uint16_t context);
 void open_contexts();  // all are free but those of MPI_COMM_WORLD, MPI_COMM_SELF and matched messages
 
 }  // namespace portunus::mpi

@@ -84,13 +84,14 @@ TEST_F(AnArena, CountsWhoHasLeftAndWhatWasWritten) {
   other.raise(place, {4, 9, 0});
   one.raise(place, {6, 2, 3});
   EXPECT_EQ(one.counts(place), (Arena::Counts{6, 9, 3}));
-  EXPECT_FALSE(one.have_left(place, 1));
-  other.leave(place);
-  EXPECT_TRUE(one.have_left(place, 1));
+  EXPECT_FALSE(other.leave(place, 3));
+  EXPECT_FALSE(one.leave(place, 3));
+  EXPECT_EQ(other.find(7), place) << "one has yet to leave";
+  EXPECT_TRUE(other.leave(place, 3));
   one.free(place, kUnit);
   EXPECT_EQ(other.find(7), Arena::kNone);
   ASSERT_EQ(one.take(kUnit, 9), place);
-  EXPECT_FALSE(one.have_left(place, 1));
+  EXPECT_FALSE(one.leave(place, 2));
   EXPECT_EQ(one.counts(place), (Arena::Counts{0, 0, 0}));
 }
 

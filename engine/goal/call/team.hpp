@@ -44,7 +44,9 @@ class CallTeam {
   // As GOAL_Place_take, GOAL_Place_find, GOAL_Place_leave and GOAL_Team_lie_at.
   int take_place(const GOAL_Group& part, uint64_t key) { return memory_ ? memory_->take_place(part, key) : 0; }
   [[nodiscard]] int find_place(const GOAL_Group& part, uint64_t key) const { return memory_ ? memory_->find_place(part, key) : 0; }
-  bool leave_place(const GOAL_Group& part, int place) { return !memory_ || place == 0 || memory_->leave_place(part, place); }
+  void leave_place(const GOAL_Group& part, int place) {
+    if (memory_ && place != 0) memory_->leave_place(part, place);
+  }
   void return_place(const GOAL_Group& part, int place) {
     if (memory_ && place != 0) memory_->return_place(part, place);
   }

@@ -4,8 +4,8 @@
 // no other part's of the same ranks, where the others find it. All that lies in units nobody has is zero.
 //
 // Thread: any. All words are atomic; a place is written by those who have it.
-// Invariants: a tag is stored with release behind the units' zeroes, and loaded with acquire. A rank leaves with release behind its last
-// use, and rank 0 frees the units when it has loaded with acquire that all others have left: so nobody looks for the tag any more.
+// Invariants: a tag is stored with release behind the units' zeroes, and loaded with acquire. A rank that leaves releases its last use, and
+// the last one to leave acquires those of all: nobody looks for the tag any more, and it clears what was written and frees the units.
 // A rank that ends without leaving keeps its places from ever being free.
 #pragma once
 
@@ -40,15 +40,13 @@ class Arena {
   // The place with the tag; kNone: nobody has taken one.
   [[nodiscard]] int find(uint64_t tag) const;
   [[nodiscard]] std::byte* at(int place) const;
-  // Words about what a place is used for: its ranks raise them, and rank 0 reads them when all have left.
+  // Words about what a place is used for: its ranks raise them, and the last one to leave reads them.
   static constexpr size_t kCounts = 3;
   using Counts = std::array<uint64_t, kCounts>;
   void raise(int place, const Counts& counts);
   [[nodiscard]] Counts counts(int place) const;
-  // For each rank of the part but 0: it will not use the place any more.
-  void leave(int place) { group(place).left.fetch_add(1, std::memory_order_release); }
-  // For rank 0: whether so many others have left; then it gives up the units.
-  [[nodiscard]] bool have_left(int place, size_t others) const { return group(place).left.load(std::memory_order_acquire) == others; }
+  // For each of so many ranks of the part, once: it will not use the place any more. True: it is the last one, and frees it.
+  bool leave(int place, size_t ranks) { return group(place).left.fetch_add(1, std::memory_order_acq_rel) + 1 == ranks; }
   void free(int place, size_t bytes);
 
  private:

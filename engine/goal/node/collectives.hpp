@@ -51,7 +51,7 @@ class Collectives {
   // Places for the short calls of parts of the group, if make_all() has made memory: see GOAL_Place_take and what follows it.
   int take_place(const GOAL_Group& part, uint64_t key);
   int find_place(const GOAL_Group& part, uint64_t key) const;
-  bool leave_place(const GOAL_Group& part, int place);
+  void leave_place(const GOAL_Group& part, int place);
   void return_place(const GOAL_Group& part, int place);
   // Before any call: short calls go through a place of that group, which outlives this. GOAL_SUCCESS or GOAL_ERR_NO_SPACE. Local.
   int lie_at(Collectives& whole, int place);

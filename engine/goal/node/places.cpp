@@ -53,13 +53,9 @@ int Collectives::find_place(const GOAL_Group& part, uint64_t key) const {
   return may_place(part) ? places_.find(tag_of(part, key)) : Arena::kNone;
 }
 
-bool Collectives::leave_place(const GOAL_Group& part, int place) {
-  if (part.rank != 0) {
-    places_.leave(place);
-    return true;
-  }
+void Collectives::leave_place(const GOAL_Group& part, int place) {
   const auto size = static_cast<size_t>(part.size);
-  if (!places_.have_left(place, size - 1)) return false;
+  if (!places_.leave(place, size)) return;
   const Arena::Counts counts = places_.counts(place);
   Slots shorts(0, size, kShortBuffer, kShortSlots), middles(0, size, kMiddleBuffer, kStartedSlots);
   lay(places_.at(place), shorts, middles);
@@ -67,7 +63,6 @@ bool Collectives::leave_place(const GOAL_Group& part, int place) {
   middles.clear(counts[1]);
   if (counts[2] != Arena::kNone) buffer_places_.free(static_cast<int>(counts[2]), size * ExchangeBuffers::bytes_each(size));
   places_.free(place, size * kPart);
-  return true;
 }
 
 void Collectives::return_place(const GOAL_Group& part, int place) { places_.free(place, static_cast<size_t>(part.size) * kPart); }

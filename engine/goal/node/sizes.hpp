@@ -31,6 +31,6 @@ inline constexpr size_t kPart = kShortPart + Slots::bytes_each(kMiddleBuffer, kS
 // A group's memory has places for 64 parts, or for 16 groups of as many ranks, in 32 MiB at most; and for the buffers of 16 such groups.
 inline constexpr size_t kMostPlaces = size_t{32} << 20;
 inline size_t parts_per_unit(size_t size) { return std::clamp<size_t>(size / 4, 1, kMostPlaces / kPart / Arena::kUnits); }
-inline size_t unit_of_buffers(size_t all) { return std::min(all / 4, kMostPlaces / Arena::kUnits) / 64 * 64; }
+inline size_t unit_of_buffers(size_t all) { return (std::min(all / 4, kMostPlaces / Arena::kUnits) + 63) / 64 * 64; }
 
 }  // namespace portunus::goal::node
