@@ -1,6 +1,9 @@
 // access.cpp: checks of accesses to windows.
 #include "mpi-adi/rma/access.hpp"
 
+#include <algorithm>
+#include <cstddef>
+
 #include "mpi-adi/core/arguments.hpp"
 #include "mpi-adi/core/errors.hpp"
 #include "mpi-adi/graph/access.hpp"
@@ -17,6 +20,16 @@ bool in_epoch(Window& window, size_t rank) {
     case Epoch::none: break;
   }
   return window.locked[rank] != 0;
+}
+
+// Whether all data lie within a window without any doubt, told by the bounds of the type. Pairs go with the padding behind them, which
+// these leave out.
+bool lies_within(const Buffer& target, int64_t displacement, int64_t size) {
+  const Datatype& type = *find_type(target.type);
+  const int64_t padding = has_no_padding(type) ? 0 : 2 * alignof(std::max_align_t), reach = (target.count - 1) * type.extent;
+  const int64_t first = std::min<int64_t>(reach, 0) + type.true_lb,
+                last = std::max<int64_t>(reach, 0) + type.true_lb + type.true_extent + padding;
+  return first >= -displacement && last <= size - displacement;
 }
 
 }  // namespace
@@ -72,6 +85,10 @@ int check_access(const char* function, MPI_Win win, int rank, MPI_Aint displacem
   if (!dynamic && target.count > 0) {
     if (const int64_t dense = dense_bytes(target.count, target.type);
         dense >= 0 && access.displacement >= 0 && dense <= member.size - access.displacement) [[likely]] {
+      access.member = &member;
+      return MPI_SUCCESS;
+    }
+    if (lies_within(target, access.displacement, member.size)) {
       access.member = &member;
       return MPI_SUCCESS;
     }

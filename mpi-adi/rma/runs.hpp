@@ -21,6 +21,9 @@ struct Run {
 
 inline bool is_one_run(const Datatype& type) { return type.dense || type.predefined; }
 
+// Is every byte of the type's elements data, as it is not behind the parts of pairs?
+inline bool has_no_padding(const Datatype& type) { return type.element != nullptr && type.element->dense; }
+
 class Runs {
  public:
   // `type` is valid. Pairs go with their padding, as one element.
@@ -58,9 +61,14 @@ class Runs {
       last.bytes += bytes;
       return;
     }
-    if (more_.empty()) more_.push_back(first_);
+    if (more_.empty()) {
+      more_.reserve(kFew);
+      more_.push_back(first_);
+    }
     more_.push_back({offset, bytes});
   }
+
+  static constexpr size_t kFew = 32;
 
   Run first_{};            // the only one, mostly
   std::vector<Run> more_;  // all of them, if there are several

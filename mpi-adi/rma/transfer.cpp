@@ -44,6 +44,19 @@ int64_t dense_on_node(const Buffer& origin, const Buffer& target, const Access& 
   return here < 0 || there < 0 ? -1 : std::min(here, there);
 }
 
+// Copies between memory of this process and memory of another one that it maps, where one side is one run. False: there is more to it.
+template <bool kPut>
+bool copy_strided(const Buffer& origin, const Buffer& target, const Access& access) {
+  const Datatype &ours = *find_type(origin.type), &theirs = *find_type(target.type);
+  if (ours.dense == theirs.dense || !has_no_padding(ours) || !has_no_padding(theirs)) return false;
+  std::byte *const here = place(origin.address, 0), *const there = mapped(access, 0);
+  const int64_t bytes = std::min(origin.count * ours.size, target.count * theirs.size);
+  const Layout layout = ours.dense ? layout_of(theirs, target.count) : layout_of(ours, origin.count);
+  if (ours.dense) kPut ? unpack(layout, there, 0, bytes, here) : pack(layout, there, 0, bytes, here);
+  else kPut ? pack(layout, here, 0, bytes, there) : unpack(layout, here, 0, bytes, there);
+  return true;
+}
+
 // Copies bytes between this process and the target where it is mapped; else puts or gets them.
 template <bool kPut>
 int move_run(const Access& access, std::byte* here, int64_t there, int64_t bytes) {
@@ -71,6 +84,8 @@ template <bool kPut>
     move_mapped(kPut ? there : here, kPut ? here : there, static_cast<size_t>(bytes));
     return MPI_SUCCESS;
   }
+  const bool is_own = access.member == &access.window->members[static_cast<size_t>(access.window->comm->rank)];  // may overlap
+  if (access.member->mapped && !is_own && copy_strided<kPut>(origin, target, access)) return MPI_SUCCESS;
   int result = PTL_OK;
   for_each_piece(
       kAnyLength,
