@@ -79,9 +79,9 @@ FAULTS = [
 SEEDS = {
     'probe_length': 7, 'probe_any': 40, 'probe_again': 7, 'matched_label': 6, 'packed_short': 4, 'laid_out_short': 4, 'testall_early': 14,
     'any_early': 6, 'index_first': 7, 'status_first': 10, 'error_untold': 32, 'cancel_forgotten': 4, 'cancel_untold': 4, 'length_sent': 109,
-    'truncation_untold': 89, 'tag_changed': 4, 'context_differs': 8, 'idup_early': 11, 'end_untold': 2, 'result_lost': 2,
-    'scan_exclusive': 7, 'put_short': 81, 'get_misplaced': 86, 'accumulate_lost': 104,
-    'flush_early': 26, 'acknowledgement_lost': 5, 'early_dropped': 149, 'revoked_waits': 1000, 'death_unheard': 425,
+    'truncation_untold': 109, 'tag_changed': 4, 'context_differs': 9, 'idup_early': 11, 'end_untold': 2, 'result_lost': 2,
+    'scan_exclusive': 7, 'put_short': 86, 'get_misplaced': 86, 'accumulate_lost': 117,
+    'flush_early': 45, 'acknowledgement_lost': 5, 'early_dropped': 170, 'revoked_waits': 1265, 'death_unheard': 644,
 }
 
 if __name__ == '__main__':

@@ -4,7 +4,7 @@ import hashlib
 import subprocess
 import sys
 
-RUNS = 3
+RUNS = 2
 
 
 def run(simulate, seed):
