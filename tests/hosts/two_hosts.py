@@ -15,7 +15,7 @@
 --outage "LIMIT SECONDS PROGRAM": two ranks of `PROGRAM FILE SECONDS'`, which make FILE once they exchange data, with PTL_PEER_TIMEOUT=LIMIT.
         The network between them is down for SECONDS. A job whose limit is longer goes on and ends well; a job whose limit is shorter is
         ended on both hosts while the network is still down, and says why.
---interfaces runs an MPI program as --run does, with a second pair of interfaces and PTL_FABRIC_INTERFACE naming both: both must carry
+--interfaces runs an MPI program as --run does, with a second pair of interfaces and ptlrun --interfaces naming both: both must carry
         data, and PTL_INFO says which one rank 0 uses.
 -x NAME=VALUE is given to every ptlrun.
 
@@ -113,11 +113,12 @@ class Hosts:
         self.running.append(process)
         return process
 
-    def start_job(self, options, ranks, program, port):
-        """One job: a ptlrun in each namespace."""
+    def start_job(self, options, ranks, program, port, more=()):
+        """One job: a ptlrun in each namespace, with more options if there are any."""
         exports = [word for setting in options.exports for word in ("-x", setting)]
         return [self.start(side, [options.ptlrun, "--hosts", "2", "--host-id", str(side), "--rendezvous",
-                                  f"{self.addresses[0]}:{port}", "--timeout", str(LIMIT_S), *exports, "-n", ranks, *program])
+                                  f"{self.addresses[0]}:{port}", "--timeout", str(LIMIT_S), *exports, *more, "-n", ranks,
+                                  *program])
                 for side in (0, 1)]
 
     def finish(self, job):
@@ -177,9 +178,9 @@ def interfaces_case(hosts, options, words, port):
         ip("-n", name, "link", "set", "veth1", "up")
     both = [(side, device) for side in (0, 1) for device in ("veth0", "veth1")]
     before = [carried(hosts, *one) for one in both]
-    options = argparse.Namespace(ptlrun=options.ptlrun, exports=[*options.exports, "PTL_FABRIC_INTERFACE=veth0,veth1", "PTL_INFO=1"])
+    options = argparse.Namespace(ptlrun=options.ptlrun, exports=[*options.exports, "PTL_INFO=1"])
     ranks, *program = shlex.split(words)
-    ends = hosts.finish(hosts.start_job(options, ranks, program, port))
+    ends = hosts.finish(hosts.start_job(options, ranks, program, port, ["--interfaces", "veth0,veth1"]))
     good = all(status == 0 for status, _ in ends) and any(", veth0)" in output for _, output in ends)
     if not good:
         show(ends)

@@ -540,6 +540,9 @@ class Options(LauncherTest):
         here = {'HERE': '1', 'THERE': '2'}
         self.assertEqual(run('-n', '1', '-genvlist', 'PATH,HERE', *shell('echo $HERE $THERE'), env=here).stdout, '1\n')
         self.assertEqual(run('-n', '1', '-envnone', '-env', 'THERE', '5', '/bin/sh', '-c', 'echo $HERE $THERE', env=here).stdout, '5\n')
+        for words in (['--interfaces', 'lo'], ['-iface', 'lo'], ['--mca', 'btl_tcp_if_include', 'lo']):
+            self.assertEqual(run(*words, '-n', '1', *shell('echo $PTL_FABRIC_INTERFACE')).stdout, 'lo\n')
+        self.assertEqual(run('--mca', 'btl_tcp_if_include', '10.0.0.0/8', '-n', '1', *shell('echo $PTL_FABRIC_INTERFACE')).stdout, '\n')
         hosts = os.path.join(self.folder, 'hosts')
         with open(hosts, 'w') as file:
             file.write('# two lines\nlocalhost slots=2\n127.0.0.1:1 # and a remark\n')

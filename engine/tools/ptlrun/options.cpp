@@ -54,6 +54,7 @@ struct Words {
   std::vector<std::string> exports;
   std::string bind = "share";
   std::string engine_cores;
+  std::string interfaces;
   std::string timeout;
   std::string grace;
   std::string finish;
@@ -79,6 +80,9 @@ void declare(CLI::App& app, Words& words, Options& options) {
   app.add_option("--engine-cores", words.engine_cores,
                  "cores on which the engines' threads spin: 0: none (default); 1: one for each rank; or a list of processors")
       ->type_name("CORES");
+  app.add_option("--interfaces", words.interfaces,
+                 "network interfaces that the ranks may use, as eth0,eth1: each takes the one nearest to its cores [PTL_FABRIC_INTERFACE]")
+      ->type_name("NAMES");
   app.add_option("--timeout", words.timeout, "end the job after this many seconds, with status 124 [MPIEXEC_TIMEOUT]")
       ->type_name("SECONDS");
   app.add_option("--grace", words.grace,
@@ -143,6 +147,10 @@ void understand(Meaning meaning, const std::vector<std::string>& values, App& ap
     case Meaning::none: app.inherited.emplace(); break;
     case Meaning::none_for_all: words.for_all.inherited.emplace(); break;
     case Meaning::tag: options.tag_output = true; break;
+    case Meaning::interfaces: words.interfaces = values[0]; break;
+    case Meaning::parameter:
+      if (values[0] == "btl_tcp_if_include" && values[1].find('/') == std::string::npos) words.interfaces = values[1];
+      break;
     case Meaning::hosts: add_hosts(values[0], words.places); break;
     case Meaning::agent: options.agent = values[0]; break;
     case Meaning::host_file: add_host_file(values[0], words.places); break;
@@ -295,7 +303,8 @@ void check_job(const CLI::App& line, const Words& words, Options& options) {
   if (words.bind != "core" && words.bind != "none" && words.bind != "share")
     throw Refusal(kBadUse, "--bind was given '" + words.bind + "'; it takes share, core or none");
   options.binding = words.bind == "core" ? Binding::core : words.bind == "none" ? Binding::none : Binding::share;
-  if (!words.engine_cores.empty()) setenv("PTL_ENGINE_CORES", words.engine_cores.c_str(), 1);  // the ranks inherit it, and check it
+  if (!words.engine_cores.empty()) setenv("PTL_ENGINE_CORES", words.engine_cores.c_str(), 1);  // the ranks inherit both, and check them
+  if (!words.interfaces.empty()) setenv("PTL_FABRIC_INTERFACE", words.interfaces.c_str(), 1);
   if (!words.timeout.empty() || line.count("--timeout") > 0)
     options.timeout_s =
         seconds(words.timeout, false, "--timeout was given '" + words.timeout + "'; give the seconds the job may take, e.g. 60");

@@ -25,10 +25,12 @@ enum class Meaning {
   list_for_all,
   none,  // this program inherits nothing
   none_for_all,
-  tag,        // tag lines of output
-  hosts,      // value: NAME[:SLOTS],...
-  host_file,  // value: a file with a host in each line
-  agent,      // value: what starts ptlrun on another host
+  tag,         // tag lines of output
+  interfaces,  // value: names of network interfaces, divided by commas
+  parameter,   // two values, parameter and value: of those of Open MPI only btl_tcp_if_include means something here, if it has names
+  hosts,       // value: NAME[:SLOTS],...
+  host_file,   // value: a file with a host in each line
+  agent,       // value: what starts ptlrun on another host
 };
 
 struct Spelling {
