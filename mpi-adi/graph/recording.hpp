@@ -1,18 +1,15 @@
-// recording.hpp: the operations of a graph on this rank, and what each waits for.
+// recording.hpp: what a graph's operations on this rank are (order: engine/client/recording.hpp).
 //
-// Edges come from program order: an operation depends on what was waited for before it was recorded, and on nothing else.
-//
-// Thread: one at a time per object. Invariants: a node waits only for nodes that were recorded before it.
+// Thread: one at a time per object.
 #pragma once
 
 #include <cstddef>
 #include <cstdint>
-#include <deque>
 #include <memory>
-#include <span>
 #include <vector>
 
 #include "engine/client/objects.hpp"
+#include "engine/client/recording.hpp"
 #include "engine/client/remote_memory.hpp"
 #include "engine/goal/goal_call.h"
 
@@ -22,8 +19,8 @@ struct Window;
 
 namespace portunus::mpi::graph {
 
-using NodeId = uint32_t;
-constexpr NodeId kNothing = UINT32_MAX;
+using client::kNothing;
+using client::NodeId;
 using Pieces = std::vector<GOAL_Piece>;
 
 enum class What : uint8_t { send, receive, local, collective, access, gated, signal, join };
@@ -86,30 +83,12 @@ struct Node {
   size_t arrives = 0;
 };
 
-class Recording {
+class Recording : public client::Recording<Node> {
  public:
-  // Behind all that has been waited for, and what the node is behind already; behind one node alone.
-  NodeId add(Node node);
-  NodeId add_behind(NodeId before, Node node);
-  // Nodes that are added from now on come behind these.
-  void wait_for(std::span<const NodeId> ends);
-  // Memory that lives as long as the graph.
-  std::byte* memory(size_t bytes);
-  void clear() { nodes_.clear(); }
   void accesses(const AccessedRank& target);
-
   const std::vector<AccessedRank>& accessed() const { return accessed_; }
-  std::deque<Node>& nodes() { return nodes_; }
-  const std::deque<Node>& nodes() const { return nodes_; }
 
  private:
-  NodeId push(Node node);
-  // One node that ends when all have that were waited for.
-  NodeId frontier();
-
-  std::deque<Node> nodes_;
-  std::vector<NodeId> frontier_;
-  std::vector<std::unique_ptr<std::byte[]>> memory_;
   std::vector<AccessedRank> accessed_;
 };
 

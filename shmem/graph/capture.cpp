@@ -203,8 +203,8 @@ void get(const char* function, shmem_ctx_t context, void* dest, const void* sour
 void put_value(const char* function, const Target& target, Place to, const void* value, size_t size) {
   Capture& capture = *current();
   if (!capture.has(function, target)) return;
-  const std::byte* const kept = capture.recording.kept(value, size);
-  capture.access(target, {{Verb::put, to, kept, nullptr, size}}, {piece(kept, size)}, true);
+  const std::byte* const copy = kept(capture.recording, value, size);
+  capture.access(target, {{Verb::put, to, copy, nullptr, size}}, {piece(copy, size)}, true);
 }
 
 void put_strided(const char* function, const Target& target, Place to, const void* source, const Strided& shape) {
@@ -234,11 +234,11 @@ Access::Message atomic_message(Recording& recording, Place at, size_t size, cons
   void* const old = sets ? recording.memory(size) : operation.fetch;
   return {old ? Verb::fetch : Verb::update,
           at,
-          recording.kept(operation.value, size),
+          kept(recording, operation.value, size),
           old,
           size,
           operation.op,
-          operation.expected ? recording.kept(operation.expected, size) : nullptr};
+          operation.expected ? kept(recording, operation.expected, size) : nullptr};
 }
 
 }  // namespace

@@ -3,7 +3,6 @@
 
 #include <algorithm>
 #include <cstring>
-#include <utility>
 
 #include "engine/goal/copy.hpp"
 #include "shmem/graph/exposure.hpp"
@@ -75,42 +74,8 @@ int Await::park(void* await, ptl_handle_ct_t trigger, ptl_size_t threshold, ptl_
   return PtlxTriggeredAwait(Exposure::ni(), it.word, it.type, it.comparison, &it.value, it.watched, counter, trigger, threshold);
 }
 
-NodeId Recording::push(Node node) {
-  nodes_.push_back(std::move(node));
-  return static_cast<NodeId>(nodes_.size() - 1);
-}
-
-NodeId Recording::frontier() {
-  if (frontier_.empty()) return kNothing;
-  if (frontier_.size() > 1) {
-    Node join;
-    join.after = frontier_;
-    frontier_ = {push(std::move(join))};
-  }
-  return frontier_.front();
-}
-
-NodeId Recording::add(Node node) {
-  node.base = frontier();
-  if (node.base != kNothing) node.after.push_back(node.base);
-  return push(std::move(node));
-}
-
-void Recording::wait_for(std::span<const NodeId> ends) {
-  if (ends.empty()) return;
-  std::vector<NodeId> all(ends.begin(), ends.end());
-  for (const NodeId old : frontier_)
-    if (std::ranges::none_of(ends, [&](NodeId end) { return end == old || nodes_[end].base == old; })) all.push_back(old);
-  frontier_ = std::move(all);
-}
-
-std::byte* Recording::memory(size_t bytes) {
-  memory_.push_back(std::make_unique<std::byte[]>(bytes + 1));
-  return memory_.back().get();
-}
-
-std::byte* Recording::kept(const void* bytes, size_t size) {
-  std::byte* const copy = memory(size);
+std::byte* kept(Recording& recording, const void* bytes, size_t size) {
+  std::byte* const copy = recording.memory(size);
   memcpy(copy, bytes, size);
   return copy;
 }

@@ -1,18 +1,15 @@
-// recording.hpp: the operations of a graph on this PE, and what each waits for.
+// recording.hpp: what a graph's operations on this PE are (order: engine/client/recording.hpp).
 //
-// Edges come from program order: an operation depends on what had been waited for when it was recorded, and on nothing else.
-//
-// Thread: one at a time per object. Invariant: a node waits only for nodes that were recorded before it.
+// Thread: one at a time per object.
 #pragma once
 
 #include <atomic>
 #include <cstddef>
 #include <cstdint>
-#include <deque>
 #include <memory>
-#include <span>
 #include <vector>
 
+#include "engine/client/recording.hpp"
 #include "engine/client/remote_memory.hpp"
 #include "engine/goal/goal_call.h"
 #include "shmem/collectives.hpp"
@@ -20,8 +17,8 @@
 
 namespace portunus::shmem::graph {
 
-using NodeId = uint32_t;
-constexpr NodeId kNothing = UINT32_MAX;
+using client::kNothing;
+using client::NodeId;
 constexpr size_t kMostPieces = 4096;  // of one call
 
 // Operations on the memory of one PE, which one operation of the schedule parks. They reach it in their order where they are short. On
@@ -87,28 +84,10 @@ struct Node {
   NodeId base = kNothing;  // what had been waited for
 };
 
-class Recording {
- public:
-  // Behind all that has been waited for, and what the node is behind already.
-  NodeId add(Node node);
-  // Nodes that are added from now on come behind these.
-  void wait_for(std::span<const NodeId> ends);
-  // Memory that lives as long as the graph, and a copy there.
-  std::byte* memory(size_t bytes);
-  std::byte* kept(const void* bytes, size_t size);
+using Recording = client::Recording<Node>;
 
-  std::deque<Node>& nodes() { return nodes_; }
-  const std::deque<Node>& nodes() const { return nodes_; }
-
- private:
-  NodeId push(Node node);
-  // One node that ends when all have that were waited for.
-  NodeId frontier();
-
-  std::deque<Node> nodes_;
-  std::vector<NodeId> frontier_;
-  std::vector<std::unique_ptr<std::byte[]>> memory_;
-};
+// Returns a copy that lives as long as the graph.
+std::byte* kept(Recording& recording, const void* bytes, size_t size);
 
 inline GOAL_Piece piece(const void* at, size_t bytes) { return {GOAL_USERSPACE, 0, reinterpret_cast<uintptr_t>(at), bytes}; }
 
