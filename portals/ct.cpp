@@ -48,6 +48,20 @@ int wait(const char* function, const ptl_handle_ct_t* ct_handles, const ptl_size
   return api::progress().aborts() != aborts ? PTL_ABORTED : PTL_CT_NONE_REACHED;
 }
 
+// Calls action(engine, counter) under the baton, which returns a code; a handle that is of no counter any more is refused.
+template <class Action>
+int change(const char* function, ptl_handle_ct_t handle, Action&& action) {
+  if (!api::initialized()) return PTL_NO_INIT;
+  auto& pool = api::runtime().objects().counters;
+  api::Fault fault;
+  if (!api::object(pool, "ct_handle", handle, fault)) return api::refuse(function, fault);
+  const int code = api::progress().locked([&](Engine& engine) UNDER_BATON {
+    Counter* counter = pool.find(handle);
+    return counter ? action(engine, *counter) : static_cast<int>(PTL_ARG_INVALID);
+  });
+  return code == PTL_OK ? code : api::refuse(function, api::bad_handle("ct_handle", handle, HandleKind::counter));
+}
+
 }  // namespace
 
 extern "C" {
@@ -73,38 +87,25 @@ int PtlCTAlloc(ptl_handle_ni_t ni_handle, ptl_handle_ct_t* ct_handle) try {
 PTL_BARRIER
 
 int PtlCTFree(ptl_handle_ct_t ct_handle) try {
-  if (!api::initialized()) return PTL_NO_INIT;
-  auto& pool = api::runtime().objects().counters;
-  api::Fault fault;
-  if (!api::object(pool, "ct_handle", ct_handle, fault)) return api::refuse(__func__, fault);
-  const int code = api::progress().locked([&](Engine& engine) UNDER_BATON {
-    Counter* counter = pool.find(ct_handle);
-    if (!counter) return static_cast<int>(PTL_ARG_INVALID);
-    engine.cancel_triggers(*counter, ct_handle);
-    assert(counter->parked == nullptr && counter->parked_count == 0);
+  return change(__func__, ct_handle, [&](Engine& engine, Counter& counter) UNDER_BATON {
+    auto& pool = api::runtime().objects().counters;
+    engine.cancel_triggers(counter, ct_handle);
+    assert(counter.parked == nullptr && counter.parked_count == 0);
     if (!pool.retire(ct_handle)) return static_cast<int>(PTL_ARG_INVALID);
-    if (counter->watches) engine.peers().unwatch(ct_handle);
-    engine.interface(counter->ni).counters.fetch_sub(1, std::memory_order_relaxed);
+    if (counter.watches) engine.peers().unwatch(ct_handle);
+    engine.interface(counter.ni).counters.fetch_sub(1, std::memory_order_relaxed);
     pool.give_back(handle_index(ct_handle));
     engine.posted = true;  // who waits for it finds that it is gone
     return static_cast<int>(PTL_OK);
   });
-  return code == PTL_OK ? code : api::refuse(__func__, api::bad_handle("ct_handle", ct_handle, HandleKind::counter));
 }
 PTL_BARRIER
 
 int PtlCTCancelTriggered(ptl_handle_ct_t ct_handle) try {
-  if (!api::initialized()) return PTL_NO_INIT;
-  auto& pool = api::runtime().objects().counters;
-  api::Fault fault;
-  if (!api::object(pool, "ct_handle", ct_handle, fault)) return api::refuse(__func__, fault);
-  const int code = api::progress().locked([&](Engine& engine) UNDER_BATON {
-    Counter* counter = pool.find(ct_handle);
-    if (!counter) return static_cast<int>(PTL_ARG_INVALID);
-    engine.cancel_triggers(*counter, ct_handle);
+  return change(__func__, ct_handle, [&](Engine& engine, Counter& counter) UNDER_BATON {
+    engine.cancel_triggers(counter, ct_handle);
     return static_cast<int>(PTL_OK);
   });
-  return code == PTL_OK ? code : api::refuse(__func__, api::bad_handle("ct_handle", ct_handle, HandleKind::counter));
 }
 PTL_BARRIER
 
