@@ -51,6 +51,8 @@ Group* make_group(int first, int size) {
   return made;
 }
 
+void for_each_group(const std::function<void(const Group&)>& action) { groups.for_each(action); }
+
 Group* retain(Group* group) {
   group->references.fetch_add(1, std::memory_order_relaxed);
   return group;

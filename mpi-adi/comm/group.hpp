@@ -6,6 +6,7 @@
 #pragma once
 
 #include <atomic>
+#include <functional>
 #include <memory>
 #include <vector>
 
@@ -41,5 +42,7 @@ Group* make_group(std::vector<int> job_ranks);
 Group* make_group(int first, int size);
 Group* retain(Group* group);
 void release(Group* group);
+// Not the empty one.
+void for_each_group(const std::function<void(const Group&)>& action);
 
 }  // namespace portunus::mpi

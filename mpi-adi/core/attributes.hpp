@@ -42,6 +42,12 @@ class Attributes {
     return true;
   }
 
+  // How many keys were not freed.
+  static size_t keyvals() {
+    std::lock_guard lock(mutex_);
+    return static_cast<size_t>(std::ranges::count_if(keyvals_, [](const auto& each) { return !each.second.freed; }));
+  }
+
   // False: there is none under this key, which may be no key.
   bool get(int keyval, void*& value) const {
     std::lock_guard lock(mutex_);

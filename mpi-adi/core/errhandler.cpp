@@ -27,6 +27,7 @@ MPI_Errhandler keep(MPI_Errhandler handle) {
 }  // namespace
 
 ErrorHandler* find_errhandler(MPI_Errhandler handle) { return handlers.find(handle); }
+void for_each_errhandler(const std::function<void(const ErrorHandler&)>& action) { handlers.for_each(action); }
 
 bool fits(MPI_Errhandler handle, Subject subject) {
   const ErrorHandler* found = handlers.find(handle);
@@ -43,7 +44,11 @@ MPI_Errhandler make_errhandler(Subject subject, ErrorHandler*& made) {
 void replace_errhandler(std::atomic<MPI_Errhandler>& place, MPI_Errhandler handle) {
   drop(place.exchange(keep(handle), std::memory_order_acq_rel));
 }
-MPI_Errhandler share_errhandler(const std::atomic<MPI_Errhandler>& place) { return keep(place.load(std::memory_order_acquire)); }
+MPI_Errhandler share_errhandler(const std::atomic<MPI_Errhandler>& place) {
+  const MPI_Errhandler handle = keep(place.load(std::memory_order_acquire));
+  if (ErrorHandler* found = handlers.find(handle)) found->handles.fetch_add(1, std::memory_order_relaxed);
+  return handle;
+}
 
 }  // namespace portunus::mpi
 
@@ -65,6 +70,7 @@ extern "C" int PMPI_Errhandler_free(MPI_Errhandler* errhandler) try {
   if (int error = check_results(kName, nullptr, {errhandler})) return error;
   if (find_errhandler(*errhandler) == nullptr && !is_predefined(*errhandler))
     return raise(kName, nullptr, MPI_ERR_ERRHANDLER, "%p is no error handler", static_cast<void*>(*errhandler));
+  if (ErrorHandler* found = find_errhandler(*errhandler)) found->handles.fetch_sub(1, std::memory_order_relaxed);
   drop(*errhandler);  // a predefined one was only asked for
   *errhandler = MPI_ERRHANDLER_NULL;
   return MPI_SUCCESS;

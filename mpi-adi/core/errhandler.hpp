@@ -5,6 +5,7 @@
 #pragma once
 
 #include <atomic>
+#include <functional>
 
 #include "mpi-adi/mpi.h"
 
@@ -15,6 +16,7 @@ enum class Subject : uint8_t { comm, window, session, file };
 struct ErrorHandler {
   Subject subject = Subject::comm;
   std::atomic<int> references{1};
+  std::atomic<int> handles{1};  // of these, the user's
   union {
     MPI_Comm_errhandler_function* comm = nullptr;
     MPI_Win_errhandler_function* window;
@@ -28,6 +30,7 @@ inline constinit std::atomic<bool> self_has_errhandler{false};
 
 // nullptr: a predefined one, or none.
 ErrorHandler* find_errhandler(MPI_Errhandler handle);
+void for_each_errhandler(const std::function<void(const ErrorHandler&)>& action);
 // Predefined, or made for this kind of object.
 bool fits(MPI_Errhandler handle, Subject subject);
 // MPI_ERRHANDLER_NULL: too many are in use. The caller sets the function.

@@ -74,6 +74,7 @@ int hand_out(const char* function, Hints hints, MPI_Info* result) {
 
 }  // namespace
 
+void for_each_info(const std::function<void(const Info&)>& action) { infos.for_each(action); }
 Info* find_info(MPI_Info handle) { return handle == MPI_INFO_ENV ? &environment_info() : infos.find(handle); }
 
 MPI_Info make_info(Hints hints) {

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstddef>
+#include <functional>
 #include <mutex>
 #include <string>
 #include <utility>
@@ -26,6 +27,7 @@ struct Info {
 
 // nullptr: no info. MPI_INFO_NULL is the caller's business; infos exist before MPI_Init and after MPI_Finalize, too.
 Info* find_info(MPI_Info handle);
+void for_each_info(const std::function<void(const Info&)>& action);
 inline bool is_info_or_null(MPI_Info handle) { return handle == MPI_INFO_NULL || find_info(handle) != nullptr; }
 // A new one for the user; MPI_INFO_NULL: too many are in use.
 MPI_Info make_info(Hints hints);

@@ -2,16 +2,23 @@
 #include "mpi-adi/core/leaks.hpp"
 
 #include <cstdio>
+#include <cstring>
+#include <map>
 #include <set>
 #include <string>
 #include <vector>
 
+#include "mpi-adi/comm/group.hpp"
+#include "mpi-adi/core/attributes.hpp"
 #include "mpi-adi/core/debug.hpp"
 #include "mpi-adi/core/device.hpp"
+#include "mpi-adi/core/errhandler.hpp"
+#include "mpi-adi/core/info.hpp"
 #include "mpi-adi/core/long_waits.hpp"
 #include "mpi-adi/core/settings.hpp"
 #include "mpi-adi/dynamic/spawn.hpp"
 #include "mpi-adi/io/file.hpp"
+#include "mpi-adi/op/op.hpp"
 #include "mpi-adi/pt2pt/matched.hpp"
 #include "mpi-adi/rma/window.hpp"
 #include "mpi-adi/types/datatype.hpp"
@@ -22,9 +29,17 @@ namespace {
 struct Words {
   const char *one, *many;
 };
-constexpr Words kWords[kKinds] = {{"request", "requests"},   {"communicator", "communicators"},
-                                  {"datatype", "datatypes"}, {"window", "windows"},
-                                  {"file", "files"},         {"message never received", "messages never received"}};
+constexpr Words kWords[kKinds] = {{"request", "requests"},
+                                  {"communicator", "communicators"},
+                                  {"datatype", "datatypes"},
+                                  {"window", "windows"},
+                                  {"file", "files"},
+                                  {"message never received", "messages never received"},
+                                  {"group", "groups"},
+                                  {"reduction operation", "reduction operations"},
+                                  {"info", "infos"},
+                                  {"error handler", "error handlers"},
+                                  {"attribute key", "attribute keys"}};
 
 constexpr uint64_t kMostTold = 10;  // of each kind on a rank
 
@@ -32,8 +47,9 @@ constexpr uint64_t kMostTold = 10;  // of each kind on a rank
 void add(Counts& counts, Kind kind, const std::string& which) {
   const uint64_t number = ++counts[kind];
   if (!debug.leaks || number > kMostTold) return;
-  std::fprintf(stderr, "MPI_Finalize on rank %d: left is a %s: %s%s\n", world().rank, kWords[kind].one, which.c_str(),
-               number == kMostTold ? "; others of its kind are not told" : "");
+  const char* const one = kWords[kind].one;
+  std::fprintf(stderr, "MPI_Finalize on rank %d: left is %s %s: %s%s\n", world().rank, strchr("aeiou", *one) ? "an" : "a", one,
+               which.c_str(), number == kMostTold ? "; others of its kind are not told" : "");
 }
 
 std::string name_or(const char* name, const char* otherwise) { return name[0] != '\0' ? name : otherwise; }
@@ -50,6 +66,35 @@ std::set<const Communicator*> owned_communicators() {
   rma::windows.for_each([&](const rma::Window& window) { owned.insert(window.comm); });
   io::files.for_each([&](const io::File& file) { owned.insert(file.comm); });
   return owned;
+}
+
+// A group is held by communicators and by handles of the user.
+void count_groups(Counts& counts) {
+  std::map<const Group*, int> held;
+  communicators.for_each([&](const Communicator& comm) {
+    ++held[comm.group];
+    ++held[comm.remote_group];
+  });
+  for_each_group([&](const Group& group) {
+    for (int left = group.references.load(std::memory_order_acquire) - held[&group]; left > 0; --left)
+      add(counts, kGroups, "of " + std::to_string(group.size) + " processes");
+  });
+}
+
+void count_errhandlers(Counts& counts) {
+  static constexpr const char* kSubjects[] = {"communicators", "windows", "sessions", "files"};
+  for_each_errhandler([&](const ErrorHandler& handler) {
+    for (int left = handler.handles.load(std::memory_order_acquire); left > 0; --left)
+      add(counts, kErrhandlers, std::string("of ") + kSubjects[static_cast<int>(handler.subject)]);
+  });
+}
+
+void count_keyvals(Counts& counts) {
+  const std::pair<size_t, const char*> all[] = {{Attributes<MPI_Comm>::keyvals(), "of communicators"},
+                                                {Attributes<MPI_Datatype>::keyvals(), "of datatypes"},
+                                                {Attributes<MPI_Win>::keyvals(), "of windows"}};
+  for (const auto& [number, subject] : all)
+    for (size_t i = 0; i < number; ++i) add(counts, kKeyvals, subject);
 }
 
 std::string name_of_context(uint16_t context) {
@@ -125,6 +170,11 @@ Counts objects() {
   });
   rma::windows.for_each([&](const rma::Window& window) { add(counts, kWindows, name_or(window.name, "one without name")); });
   io::files.for_each([&](const io::File& file) { add(counts, kFiles, file.name); });
+  count_groups(counts);
+  for_each_user_op([&](const UserOp& op) { add(counts, kOperations, op.commutes ? "one that commutes" : "one that does not commute"); });
+  for_each_info([&](const Info& info) { add(counts, kInfos, "of " + std::to_string(info.copy().size()) + " keys"); });
+  count_errhandlers(counts);
+  count_keyvals(counts);
   return counts;
 }
 

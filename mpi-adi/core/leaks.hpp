@@ -1,4 +1,4 @@
-// leaks.hpp: what MPI_Finalize finds left: requests, communicators, datatypes, windows, files, messages that nobody received.
+// leaks.hpp: what MPI_Finalize finds left: requests, all other objects that a program made or asked for, messages that nobody received.
 //
 // PTL_INFO=1 or PTL_DEBUG=leaks on all ranks: rank 0 prints one line for the job, of which ranks left what. PTL_DEBUG=leaks: each rank
 // prints a line for each thing, some of each kind.
@@ -13,7 +13,20 @@ namespace portunus::mpi::leaks {
 
 bool wanted();
 
-enum Kind : uint8_t { kRequests, kCommunicators, kDatatypes, kWindows, kFiles, kMessages, kKinds };
+enum Kind : uint8_t {
+  kRequests,
+  kCommunicators,
+  kDatatypes,
+  kWindows,
+  kFiles,
+  kMessages,
+  kGroups,
+  kOperations,
+  kInfos,
+  kErrhandlers,
+  kKeyvals,
+  kKinds
+};
 using Counts = std::array<uint64_t, kKinds>;
 
 // Before anything is closed: all but messages.

@@ -93,6 +93,7 @@ void call(const UserOp& op, const void* in, void* inout, size_t count, MPI_Datat
 
 }  // namespace
 
+void for_each_user_op(const std::function<void(const UserOp&)>& action) { user_ops.for_each(action); }
 UserOp* find_user_op(MPI_Op op) { return user_ops.find(op); }
 
 MPI_Op make_user_op(UserOp*& made) {

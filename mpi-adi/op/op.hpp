@@ -29,6 +29,7 @@ inline bool is_predefined(MPI_Op op) {
 }
 // nullptr: not a user's operation.
 UserOp* find_user_op(MPI_Op op);
+void for_each_user_op(const std::function<void(const UserOp&)>& action);
 // With one reference; MPI_OP_NULL: too many are in use. The caller sets the function.
 MPI_Op make_user_op(UserOp*& made);
 void release(UserOp* op);

@@ -13,6 +13,11 @@ CASES = {
     "datatype": ("1 datatype (rank 2: 1)", 1, "on rank 2: left is a datatype: one without name of 12 bytes"),
     "window": ("3 windows (rank 0: 1, rank 1: 1, rank 2: 1)", 3, "left is a window"),
     "file": ("1 file (rank 0: 1)", 1, "on rank 0: left is a file: " + sys.argv[2]),
+    "group": ("2 groups (rank 1: 2)", 2, "on rank 1: left is a group: of 3 processes"),
+    "operation": ("1 reduction operation (rank 0: 1)", 1, "on rank 0: left is a reduction operation: one that commutes"),
+    "info": ("1 info (rank 2: 1)", 1, "on rank 2: left is an info: of 0 keys"),
+    "errhandler": ("2 error handlers (rank 0: 2)", 2, "on rank 0: left is an error handler: of communicators"),
+    "keyval": ("1 attribute key (rank 0: 1)", 1, "on rank 0: left is an attribute key: of communicators"),
     "message": ("2 messages never received (rank 1: 2)", 2, "on rank 1: left is a message never received"),
 }
 LINE = "MPI_Finalize: the job has left "

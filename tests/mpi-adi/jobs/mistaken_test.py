@@ -64,7 +64,7 @@ TABLE = [
     (EPOCHS, "epoch", "put_outside get_outside accumulate_outside locks_twice unlocks_only unlocks_another unlocks_all_only completes_only "
                       "waits_only flushes_only fence_in_lock posts_twice put_after_last_fence frees_in_lock".split(), "(MPI_ERR_RMA_SYNC)"),
     (EPOCHS, "epoch", ["lock_and_receive/tcp", "no_fence", "no_post", "no_complete", "lock_and_receive"], EVER),
-    (LEAK, "left", ["communicator", "datatype", "window", "message"], "the job has left "),
+    (LEAK, "left", ["communicator", "datatype", "window", "message", "operation", "group", "info", "error handler", "keyval"], "left is a"),
 ]
 # Mistakes of which nothing is said: nobody but a tool that sees each access to memory could, or the standard lets programs be so.
 UNTOLD = [
@@ -73,7 +73,6 @@ UNTOLD = [
     (LOCAL, "concurrent", ["changes_sent", "reads_received", "receives_twice"]),
     (RACE, "concurrent", ["any_source"]),
     (GLOBAL, "concurrent", ["puts_to_one_place"]),
-    (LEAK, "left", ["operation", "group", "info", "error handler", "keyval"]),
 ]
 LEFT = "MPI_Finalize: the job has left nothing behind\n"
 
