@@ -210,6 +210,18 @@ class Misfortunes(unittest.TestCase):
         seed = re.search(r"--seed (\d+) replays it", found.stderr)[1]
         self.assertEqual(simulate(3, "--seed", seed, SIMULATED, "race").returncode, 3)
 
+    def test_exploring_finds_that_the_order_of_messages_decides_what_is_printed(self):
+        for program, words in (("any", "message 1 is of rank 2"), ("puts", "rank 2 was last")):
+            with self.subTest(program=program):
+                self.assertEqual(run(PTLSIM, "-n", "3", "--explore", "0.1", SIMULATED, program).returncode, 0)
+                found = run(PTLSIM, "-n", "3", "--explore", "60", "--same-output", SIMULATED, program)
+                self.assertEqual(found.returncode, 1, found.stderr)
+                self.assertRegex(found.stderr, rf"^ptlsim: '\[0\] {words}' is printed instead of '\[0\] .*', as with seed 0: the order of messages decides")
+                seed = re.search(r"--seed (\d+) replays it", found.stderr)[1]
+                self.assertIn(words, simulate(3, "--seed", seed, SIMULATED, program).stdout)
+        done = run(PTLSIM, "-n", "3", "--explore", "0.2", "--same-output", SIMULATED, "chance")
+        self.assertEqual(done.returncode, 0, done.stderr)
+
     def test_exploring_tells_that_it_found_nothing(self):
         done = run(PTLSIM, "-n", "3", "--explore", "0.1", SIMULATED, "ring")
         self.assertEqual(done.returncode, 0, done.stderr)
@@ -224,6 +236,7 @@ class Refusals(unittest.TestCase):
                             (("--network", "topology=ring", SIMULATED), "is no topology"), (("--kill", "9@1s", SIMULATED), "names no rank"),
                             (("--cut", "1-1@1s", SIMULATED), "one rank twice"), (("--slow", "1=0", SIMULATED), "RANK=FACTOR"),
                             (("--compute", "half", SIMULATED), "none of measured"), (("--explore", "-1", SIMULATED), "needs seconds"),
+                            (("--same-output", SIMULATED), "is for --explore"),
                             (("--record", "/nonsense/x", SIMULATED), "cannot be written"), (("--timeout", "0", SIMULATED), "needs seconds"),
                             (("--record", "x", "--explore", "1", SIMULATED), "neither"),
                             (("--trace", "/nonsense/x", SIMULATED), "cannot be written"),

@@ -21,9 +21,10 @@ constexpr char kFooter[] =
     "in ns and S in bytes, as LogGOPS names them. Without it: latency=2us,overhead=200ns,bandwidth=100Gbit,topology=full.\n"
     "--compute: time that ranks compute is measured by the processor's clock, multiplied (scale=K), or zero. With zero equal command\n"
     "lines give equal runs. --seed, --explore: each seed is another order of messages; 0 is the network as it is.\n"
+    "--same-output finds what depends on that order and fails nowhere, as a receive from any source; not if ranks print times.\n"
     "Times: 1.5ms, 20us, 3s. Statuses: that of the first rank that failed; 124 ranks wait for one another for ever, or --timeout; 128 + N "
     "signal N;\n"
-    "2 bad use, or a program that cannot be simulated.";
+    "1 other lines, with --same-output; 2 bad use, or a program that cannot be simulated.";
 
 double number(const std::string& text, const std::string& whole, const std::string& option) {
   double value = 0;
@@ -108,6 +109,7 @@ std::optional<Options> read_options(int argc, char** argv, int& status) {
   line.text("--compute", how, "what computing takes: measured (without this option), zero, scale=FACTOR");
   line.number("--seed", seed, "of all that chance decides", 0, ~0u);
   line.seconds("--explore", options.explore, "try seeds for so long, and tell the first that fails; computing takes no time");
+  line.flag("--same-output", options.same_output, "with --explore: a seed with which a rank prints other lines fails, too");
   line.text("--kill", kills, "ranks that die: RANK@TIME,...");
   line.text("--cut", cuts, "pairs that lose each other: A-B@TIME,...");
   line.text("--slow", slow, "ranks that are slower: RANK=FACTOR,...");
@@ -129,6 +131,7 @@ std::optional<Options> read_options(int argc, char** argv, int& status) {
   if (timeout && !(*timeout > 0 && *timeout < 1e7)) throw std::runtime_error("--timeout needs seconds");
   if (options.explore && (timeout || !options.record.empty() || !options.job.trace.empty()))
     throw std::runtime_error("--explore takes neither --record, --trace nor --timeout; replay a seed with them");
+  if (options.same_output && !options.explore) throw std::runtime_error("--same-output is for --explore");
   options.job.timeout = timeout.value_or(0);
   options.job.network = NetworkModel::read(network);
   options.job.compute = how.empty() ? (options.explore ? 0 : 1) : compute(how);

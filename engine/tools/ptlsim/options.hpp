@@ -11,6 +11,7 @@ namespace portunus::ptlsim {
 struct Options {
   JobOptions job;
   std::optional<double> explore;  // seconds
+  bool same_output = false;       // with it
   std::string record;             // the file, or nothing
 };
 

@@ -124,7 +124,7 @@ int run(int argc, char** argv) {
   const bool shmem = record::interfaces_of(program).shmem;
   Copies copies(program, rank_library(shmem ? "libptlsim_rank_shmem.so" : "libptlsim_rank.so"), record ? record->library() : "");
   watch_for_crashes();
-  if (options->explore) return explore(options->job, copies, *options->explore);
+  if (options->explore) return explore(options->job, copies, *options->explore, options->same_output);
   if (!record) return run_job(options->job, copies);
   // Records are joined however the run ends.
   const int result = run_in_child(options->job, copies, [] {});

@@ -119,6 +119,29 @@ static int chance(char **argv, int argc) {
     return 0;
 }
 
+/* Races without a consequence but for what is printed. */
+static int receives_from_any(void) {
+    for (int i = 1; me == 0 && i < n; ++i) {
+        int from = -1;
+        MPI_Recv(&from, 1, MPI_INT, MPI_ANY_SOURCE, 1, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+        printf("message %d is of rank %d\n", i, from);
+    }
+    if (me != 0) MPI_Send(&me, 1, MPI_INT, 0, 1, MPI_COMM_WORLD);
+    return 0;
+}
+
+static int puts_to_one_place(void) {
+    int place = -1;
+    MPI_Win win;
+    MPI_Win_create(&place, sizeof place, 1, MPI_INFO_NULL, MPI_COMM_WORLD, &win);
+    MPI_Win_fence(0, win);
+    if (me != 0) MPI_Put(&me, 1, MPI_INT, 0, 0, 1, MPI_INT, win);
+    MPI_Win_fence(0, win);
+    if (me == 0) printf("rank %d was last\n", place);
+    MPI_Win_free(&win);
+    return 0;
+}
+
 static int fail(const char *how) {
     if (me == 1 && strcmp(how, "exit") == 0) exit(7);
     if (me == 1 && strcmp(how, "crash") == 0) *(volatile int *)NULL = 1;
@@ -143,6 +166,8 @@ int main(int argc, char **argv) {
                        : strcmp(what, "bulk") == 0    ? bulk()
                        : strcmp(what, "all") == 0     ? all_to_all()
                        : strcmp(what, "survive") == 0 ? survive()
+                       : strcmp(what, "any") == 0     ? receives_from_any()
+                       : strcmp(what, "puts") == 0    ? puts_to_one_place()
                        : strcmp(what, "chance") == 0  ? chance(argv, argc)
                                                       : fail(what);
     MPI_Finalize();
