@@ -92,7 +92,7 @@ int PtlCTFree(ptl_handle_ct_t ct_handle) try {
     engine.cancel_triggers(counter, ct_handle);
     assert(counter.parked == nullptr && counter.parked_count == 0);
     if (!pool.retire(ct_handle)) return static_cast<int>(PTL_ARG_INVALID);
-    if (counter.watches) engine.peers().unwatch(ct_handle);
+    engine.peers().unwatch(ct_handle);
     engine.interface(counter.ni).counters.fetch_sub(1, std::memory_order_relaxed);
     pool.give_back(handle_index(ct_handle));
     engine.posted = true;  // who waits for it finds that it is gone

@@ -319,7 +319,7 @@ void Engine::close_interface(uint32_t ni) {
     Counter* counter = objects.counters.find(handle);
     if (!counter || counter->ni != ni) continue;
     triggers_.drop(*counter, handle);
-    if (counter->watches) peers_.unwatch(handle);
+    peers_.unwatch(handle);
     if (objects.counters.retire(handle)) objects.counters.give_back(i);
   }
   target_.close(ni);

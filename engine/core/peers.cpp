@@ -174,17 +174,22 @@ Peer* Peers::take_lost() {
 
 void Peers::watch(uint32_t ct, Peer& peer) {
   assert(!peer.failed);
-  core_.objects.counters.find(ct)->watches = true;
+  Counter& counter = *core_.objects.counters.find(ct);
+  counter.watches_several = counter.watches_several || (counter.watched != nullptr && counter.watched != &peer);
+  counter.watched = &peer;
   peer.watchers.push_back(ct);
   ++watches_;
 }
 
 void Peers::unwatch(uint32_t ct) {
-  for (auto& [id, peer] : peers_) {
-    const uint64_t gone = std::erase(peer->watchers, ct);
+  const Counter& counter = core_.objects.counters.at(handle_index(ct));
+  const auto forget = [&](Peer& peer) {
+    const uint64_t gone = std::erase(peer.watchers, ct);
     assert(watches_ >= gone);
     watches_ -= gone;
-  }
+  };
+  if (counter.watches_several) for_each(forget);
+  else if (counter.watched != nullptr) forget(*counter.watched);
 }
 
 std::vector<uint32_t> Peers::take_watchers(Peer& peer) {

@@ -15,6 +15,7 @@
 namespace portunus {
 
 struct Trigger;  // a parked command (trigger.hpp)
+struct Peer;
 
 struct Counter {
   std::atomic<uint64_t> success;
@@ -24,7 +25,8 @@ struct Counter {
   uint32_t parked_count;
   InterfaceIndex ni;
   bool success_only;     // failures do not ripen commands (extension E6)
-  bool watches;          // some peer's end counts here as a failure
+  bool watches_several;  // peers, of which `watched` is one
+  Peer* watched;         // its end counts here as a failure
   uint32_t errors;       // handle of the counter that counts our failures as successes; 0: none
   uint64_t stride;       // E5: commands parked here come back, this much later; 0: they run once
   uint64_t match_field;  // E5: the bits of a command's match bits that count up by one each time
@@ -51,7 +53,8 @@ struct Counter {
     set({0, 0});
     parked = parked_tail = nullptr;
     parked_count = errors = 0;
-    success_only = watches = false;
+    success_only = watches_several = false;
+    watched = nullptr;
     stride = match_field = 0;
   }
 };

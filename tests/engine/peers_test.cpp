@@ -192,5 +192,16 @@ TEST_F(Alone, ThoseWhoWatchAPeerAreToldOfOnce) {
   EXPECT_TRUE(peers.take_watchers(peer).empty());
 }
 
+TEST_F(Alone, WhoWatchesSeveralPeersLeavesThemAll) {
+  SelfTransport third(sink, hub, {1, 3}, 1000);
+  const uint32_t index = objects.counters.claim();
+  objects.counters.at(index).reset();
+  const uint32_t ct = objects.counters.publish(index);
+  for (const ProcessId& id : {ProcessId{1, 2}, ProcessId{1, 3}}) peers.watch(ct, *peers.find(id));
+  peers.unwatch(ct);
+  EXPECT_FALSE(peers.any_watched());
+  for (const ProcessId& id : {ProcessId{1, 2}, ProcessId{1, 3}}) EXPECT_TRUE(peers.take_watchers(*peers.find(id)).empty());
+}
+
 }  // namespace
 }  // namespace portunus::test

@@ -100,7 +100,7 @@ int PtlCTFree(ptl_handle_ct_t ct) {
   Counter* found = node().objects.counters.find(ct);
   if (!found) return PTL_ARG_INVALID;
   node().engine.cancel_triggers(*found, ct);
-  if (found->watches) node().engine.peers().unwatch(ct);
+  node().engine.peers().unwatch(ct);
   node().objects.counters.retire(ct);
   node().objects.counters.give_back(handle_index(ct));
   return PTL_OK;
