@@ -83,6 +83,7 @@ class Rank final : public RankMachine, public RankClock {
   double ahead_ = 0;
   uint64_t computed_since_ = 0;  // by the clock of this thread
   uint64_t nap_ = 0;
+  const void* last_ran_ = nullptr;  // a thread
   bool rung_ = false;
 };
 

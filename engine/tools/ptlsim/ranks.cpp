@@ -144,6 +144,8 @@ void Ranks::befall() {
 void Ranks::run_turn(Thread& thread) {
   running_ = &thread;
   trace_ = (trace_ ^ now_ ^ thread.rank.number) * 0x100000001b3u;
+  // A thread that looks in vain, ever more seldom, may wait for what another one of its rank has just done.
+  if (std::exchange(thread.rank.last_ran_, &thread) != &thread) thread.rank.nap_ = 0;
   thread.rank.enter();
   errno = thread.error;
   thread.fiber.run();
