@@ -16,6 +16,7 @@
 #include "mpi-adi/core/errors.hpp"
 #include "mpi-adi/graph/access.hpp"
 #include "mpi-adi/graph/build.hpp"
+#include "mpi-adi/graph/capture_state.hpp"
 #include "mpi-adi/mpi-ext.h"
 #include "mpi-adi/rma/window.hpp"
 #include "mpi-adi/ulfm/ulfm.hpp"
