@@ -11,6 +11,7 @@
 #include <mutex>
 #include <system_error>
 
+#include "engine/core/description.hpp"
 #include "engine/host/address_space.hpp"
 #include "engine/transport/table.hpp"
 
@@ -99,6 +100,7 @@ void Runtime::start(const JobPlace& place, uint32_t pid) {
     words = {&header.door, &header.attention, &header.watch, &header.passive_word};
   }
   progress_.begin(*engine_, sleeping_, words, plan);
+  engine_roots = {&engine_->interface(0), &objects_.entries.at(0), objects_.entries.capacity(), &engine_->initiator().pending().newest()};
   publish();
   running_.store(true, std::memory_order_release);
   if (plan.mode == ProgressMode::caller) return;
@@ -169,6 +171,7 @@ void Runtime::publish() {
 }
 
 void Runtime::close_transports() {
+  engine_roots = {};
   sleeping_.end();
   node_ = nullptr;
   network_open_ = false;

@@ -16,6 +16,7 @@ problems = []
 for number, header in enumerate(headers):
     text = re.sub(r"/\*.*?\*/", "", pathlib.Path(header).read_text(encoding="utf-8"), flags=re.DOTALL)
     declared |= set(re.findall(r"^(?!static|#|typedef)[a-z][\w ]*[ *](Ptlx?[A-Z]\w*|GOAL_[A-Z]\w*)\(", text, flags=re.MULTILINE))
+    declared |= set(re.findall(r'^extern "C" const [\w:]+ (portunus_\w+);', text, flags=re.MULTILINE))  # for debuggers
     if number == 0 and re.findall(r"#\s*include\s*(\S+)", text) != ["<stdint.h>"]:
         problems.append(f"{header} includes more than <stdint.h>")
 problems += [f"exported but not declared: {name}" for name in sorted(exported - declared)]

@@ -14,6 +14,8 @@ Operation& Operations::claim(Peer& peer, Verb verb, const wire::Header& request,
     assert(live_ == pool_.size());
     operation = &pool_.emplace_back();
     operation->index = static_cast<uint32_t>(pool_.size() - 1);
+    operation->earlier = newest_;
+    newest_ = operation;
   }
   operation->peer = &peer;
   operation->verb = verb;

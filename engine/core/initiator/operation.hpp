@@ -35,6 +35,7 @@ struct Operation {
   Exposed exposed;
   StagingFiller staging;
   Operation* next_free = nullptr;
+  Operation* earlier = nullptr;  // the one that was made before it, be it free or not: for debuggers
 
   uint64_t token() const { return uint64_t{generation} << 32 | (index + 1); }
   bool awaits_reply() const { return verb == Verb::get || verb == Verb::fetch_atomic || verb == Verb::swap; }
@@ -54,6 +55,7 @@ class Operations {
   }
   void give_back(Operation& operation);
   bool any() const { return live_ != 0; }
+  Operation* const& newest() const { return newest_; }
 
   // Every live one; those that are claimed meanwhile may be passed over or not.
   template <class Each>
@@ -71,6 +73,7 @@ class Operations {
  private:
   std::deque<Operation> pool_;
   Operation* free_ = nullptr;
+  Operation* newest_ = nullptr;
   uint64_t live_ = 0;
 };
 

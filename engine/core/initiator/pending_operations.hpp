@@ -49,6 +49,8 @@ class PendingOperations {
   bool packing() const { return !packing_.empty(); }
   bool has_room() const { return packing_.has_room(); }  // to go on with copying, now
   bool empty() const { return !operations_.any(); }
+  // The address of the operation that was made last, for debuggers.
+  Operation* const& newest() const { return operations_.newest(); }
   // Whether the end of one counts there.
   bool will_count(uint32_t ct) const;
   // The interface closes: the memory of what is not copied yet is its user's again.

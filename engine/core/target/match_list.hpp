@@ -39,6 +39,7 @@ struct alignas(64) MatchEntry : MatchPattern {
   friend class MatchList;
   friend class KeyIndex<MatchEntry>;
   friend class OrderList<MatchEntry>;
+  friend struct Inside;  // tells debuggers where it lies
   enum class Place : uint8_t { none, front, mask_class, generic };
 
   Links<MatchEntry>& key_links(unsigned) { return links_; }

@@ -38,6 +38,7 @@ class OrderList {
   }
 
  private:
+  friend struct Inside;
   Node* first_ = nullptr;
   Node* last_ = nullptr;
 };

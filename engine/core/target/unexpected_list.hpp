@@ -34,6 +34,7 @@ struct UnexpectedHeader : Incoming {
   friend class UnexpectedList;
   friend class KeyIndex<UnexpectedHeader>;
   friend class OrderList<UnexpectedHeader>;
+  friend struct Inside;  // tells debuggers where it lies
   static constexpr unsigned kLanes = 4;
 
   Links<UnexpectedHeader>& key_links(unsigned lane) { return key_links_[lane]; }
@@ -106,6 +107,7 @@ class UnexpectedList {
   static UnexpectedHeader* next(UnexpectedHeader& header) { return OrderList<UnexpectedHeader>::next(header); }
 
  private:
+  friend struct Inside;
   // Below this the indexes cost more in upkeep than they save; well below kIndexFrom, lest they be built and dropped in turn.
   static constexpr size_t kDropBelow = kIndexFrom / 4;
 
