@@ -20,6 +20,7 @@
 #include "mpi-adi/core/leaks.hpp"
 #include "mpi-adi/core/long_waits.hpp"
 #include "mpi-adi/core/profiling.hpp"
+#include "mpi-adi/debugger/description.hpp"
 #include "mpi-adi/dynamic/rendezvous.hpp"
 #include "mpi-adi/dynamic/spawn.hpp"
 #include "mpi-adi/graph/graph.hpp"
@@ -65,6 +66,7 @@ void note_forks() {
 
 int start(const char* function, bool threaded) {
   note_forks();
+  debugger::find_dll();
   ptlx_job_t job;
   device::long_waits::count_threads(false);
   if (const char* cause = device::start(threaded, job)) return raise(function, nullptr, MPI_ERR_OTHER, "%s", cause);

@@ -70,6 +70,7 @@ class ObjectPool {
   }
 
  private:
+  friend struct Inside;  // tells debuggers where it lies
   struct Slot {
     alignas(64) std::byte bytes[sizeof(T)];
     std::atomic<bool> in_use{false};

@@ -208,6 +208,7 @@ class RequestPool {
   Request* received_nothing() { return &slots_[1]; }
 
  private:
+  friend struct Inside;  // tells debuggers where it lies
   static void unmark(Request& request);
   std::unique_lock<std::mutex> guard() { return threaded_ ? std::unique_lock(mutex_) : std::unique_lock<std::mutex>(); }
 

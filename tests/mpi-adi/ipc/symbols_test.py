@@ -10,7 +10,7 @@ lines = subprocess.run([nm, "-D", "--defined-only", library], capture_output=Tru
 exported = {line.split()[2].split("@")[0] for line in lines if line.split()[-2] != "A"}  # A: the version
 listed = open(symbols, encoding="ascii").read().split()
 text = re.sub(r"/\*.*?\*/", "", open(header, encoding="ascii").read(), flags=re.DOTALL)
-declared = set(re.findall(r"^(?:const )?\w+ \*?(peace_\w+)\(", text, re.MULTILINE))
+declared = set(re.findall(r"^(?:const )?\w+ \*?((?:peace|mqs)_\w+)\(", text, re.MULTILINE))
 problems = [f"not exported: {name}" for name in listed if name not in exported]
 problems += [f"not listed: {name}" for name in sorted(exported) if name not in listed]
 problems += [f"declared, but not listed: {name}" for name in sorted(declared - set(listed))]
