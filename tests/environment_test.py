@@ -16,7 +16,7 @@ SHOWN = re.compile(r"^\| `([A-Z_]+)` \|", re.MULTILINE)
 # What is read with its first part apart, and names in quotes that are no variables.
 ALSO_READ = {"SHMEM_INFO", "SHMEM_VERSION", "SHMEM_DEBUG", "SHMEM_SYMMETRIC_SIZE", "SHMEM_HUGE_PAGES"}
 # What ptlrun tells its ranks; nobody sets it.
-INTERNAL = {"PTL_APPNUM", "PTL_LOCAL_RANK", "PTL_LOCAL_SIZE", "PTL_RECORD_FOLDER"}
+INTERNAL = {"PTL_APPNUM", "PTL_DEBUGGER_COMES", "PTL_LOCAL_RANK", "PTL_LOCAL_SIZE", "PTL_RECORD_FOLDER"}
 ASKED = re.compile(r'(?:PtlxDebug|debug_wanted|debug_value)\("([a-z-]+)"\)')
 KEY = re.compile(r"^\| `([a-z-]+)(?:=[A-Z:]+)?` \|", re.MULTILINE)
 REPLACED = re.compile(r"^\| `(\w+)` \| ([^|]+) \|$", re.MULTILINE)

@@ -67,6 +67,7 @@ void note_forks() {
 int start(const char* function, bool threaded) {
   note_forks();
   debugger::find_dll();
+  debugger::await_debugger();
   ptlx_job_t job;
   device::long_waits::count_threads(false);
   if (const char* cause = device::start(threaded, job)) return raise(function, nullptr, MPI_ERR_OTHER, "%s", cause);

@@ -1,10 +1,13 @@
 // description.cpp: the names of libmpi_abi.so that debuggers look for: the table, and where the library lies that understands it.
-// Source: MPI Forum, MPI Message Queue Dumping Interface 1.0 (MPIR_dll_name).
+// Source: MPI Forum, MPI Message Queue Dumping Interface 1.0 (MPIR_dll_name); The MPIR Process Acquisition
+// Interface 1.0 (MPIR_debug_gate).
 #include "mpi-adi/debugger/description.hpp"
 
 #include <dlfcn.h>
+#include <unistd.h>
 
 #include <cstdio>
+#include <cstdlib>
 #include <cstring>
 
 #include "mpi-adi/comm/comm.hpp"
@@ -77,7 +80,16 @@ constinit const portunus::mpi::debugger::Description portunus_mpi_description = 
 MPIADI_FOR_DEBUGGERS char MPIR_dll_name[1024];
 char MPIR_dll_name[1024] = "libportunus_mqs.so.0";  // its folder is known when MPI starts
 
+MPIADI_FOR_DEBUGGERS volatile int MPIR_debug_gate;
+volatile int MPIR_debug_gate = 0;
+
 namespace portunus::mpi::debugger {
+
+void await_debugger() {
+  constexpr useconds_t kBetweenLooks = 10'000;
+  if (std::getenv("PTL_DEBUGGER_COMES") == nullptr) return;
+  while (MPIR_debug_gate == 0) usleep(kBetweenLooks);
+}
 
 void find_dll() {
   Dl_info here;

@@ -47,5 +47,8 @@ struct Description {
 
 // MPI is about to start: MPIR_dll_name becomes the file beside this library, wherever that was moved to.
 void find_dll();
+// The same: returns when the debugger that has started the job says so (engine/tools/ptlrun/debugger/process_table.hpp), at once where
+// there is none.
+void await_debugger();
 
 }  // namespace portunus::mpi::debugger

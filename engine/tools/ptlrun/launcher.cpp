@@ -13,6 +13,7 @@
 #include <cstdlib>
 #include <cstring>
 
+#include "engine/tools/ptlrun/debugger/process_table.hpp"
 #include "engine/tools/record/format.hpp"
 
 extern char** environ;
@@ -118,6 +119,7 @@ int Launcher::run() {
     if (link_ != nullptr) link_->flush();
     throw;
   }
+  show_to_debugger();
   if (options_.timeout_s > 0) deadline_ = Clock::now() + seconds(options_.timeout_s);
   if (hosts_) hosts_->service({});  // what came right behind the plan
   while (ranks_->running() > 0) turn();
@@ -161,6 +163,8 @@ RankPlan Launcher::plan_rank(const Job& job, int local) {
   environment["PTL_APPNUM"] = std::to_string(app);
   environment["PTL_LOCAL_RANK"] = std::to_string(of.before + local);
   environment["PTL_LOCAL_SIZE"] = std::to_string(of.before + of.here().ranks);
+  environment.erase(debugger::kVariable);
+  if (debugger::is_there() && of.number == 0) environment[debugger::kVariable] = "1";
   environment.erase(record::kVariable);  // of jobs that ranks have started nothing is recorded
   if (recording_ && of.number == 0) recording_->prepare(plan.app->program_path, environment);
   for (const std::string& item : job.server->environment_of(plan.rank))
@@ -205,6 +209,14 @@ void Launcher::start_ranks() {
     start_rank(plan);
     input_.rank_started();
   }
+}
+
+void Launcher::show_to_debugger() {
+  std::vector<debugger::RankSeen> seen;
+  ranks_->for_each_running([&](int, int rank, pid_t pid) {
+    seen.push_back({options_.apps[static_cast<size_t>(plan_.app_of(rank))].program_path, pid});
+  });
+  debugger::show(host_name(), seen);
 }
 
 int Launcher::patience_ms() const {

@@ -59,6 +59,7 @@ class Launcher {
   ServerHandlers handlers_for(int job);
   void start_server();
   void start_ranks();
+  void show_to_debugger();
   Job job_numbered(int number);
   RankPlan plan_rank(const Job& job, int local);
   void start_rank(const RankPlan& plan);

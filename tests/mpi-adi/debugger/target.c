@@ -1,6 +1,7 @@
 /* target.c FOLDER [before|threads]: ranks whose queues of messages are known, for client.cpp. Each says in FOLDER/ready.RANK who it is and
  * where its buffers lie, and goes on when somebody opens FOLDER/go.RANK; `before`: without having called MPI; `threads`: by
- * MPI_THREAD_MULTIPLE. */
+ * MPI_THREAD_MULTIPLE.
+ * target.c: a program that only begins and ends, for starter.cpp. */
 #include <mpi.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -35,6 +36,7 @@ static void hold(const char* folder, int rank) {
 }
 
 int main(int argc, char** argv) {
+  if (argc == 1) return MPI_Init(NULL, NULL) + MPI_Finalize();
   const char* const folder = argv[1];
   if (argc > 2 && strcmp(argv[2], "before") == 0) {
     tell(folder, 0);
