@@ -4,7 +4,6 @@
 // empty; when it has taken a message, the buffer is full, and further senders wait in the ordinary, synchronous way until it
 // is appended again. Source: Giloi and Schroeder-Preikschat, chapter 9 (SBAC).
 #include <algorithm>
-#include <cstring>
 #include <new>
 
 #include "mpi-adi/ipc/internal.hpp"
@@ -94,13 +93,13 @@ Buffer* take_full(Port& port) {
   return buffer;
 }
 
-bool take_now(Port& port, void* memory, size_t bytes, std::unique_lock<Mutex>& lock, peace_message_t& message) {
+bool take_now(Port& port, const Room& room, std::unique_lock<Mutex>& lock, peace_message_t& message) {
   Buffer* buffer = take_full(port);
   if (!buffer) return false;
   lock.unlock();  // it is off the queue: nobody else touches it
   message = buffer->message;
-  message.moved = std::min<uint64_t>(message.moved, bytes);
-  if (message.moved) std::memcpy(memory, buffer->memory.get(), message.moved);
+  message.moved = std::min<uint64_t>(message.moved, room.bytes);
+  room.copy_in(buffer->memory.get(), message.moved);
   if (buffer->token) tell_consumed(message, buffer->token, message.moved < message.sent ? PEACE_CUT : PEACE_OK);
   lock.lock();
   if (port.open()) refill(port, *buffer);

@@ -38,6 +38,9 @@ int open_all() {
   if (code == PTL_OK) code = PtlxPTLimitHeld(interface.ni, kReceives, kHeadersOnlyFrom, kMostHeld);
   if (code == PTL_OK) code = bind(PTL_MD_EVENT_SEND_DISABLE, interface.eq, interface.md);
   if (code == PTL_OK) code = bind(PTL_MD_EVENT_SEND_DISABLE | PTLX_MD_HEADER_FIRST, interface.eq, interface.md_long);
+  if (code == PTL_OK) code = bind(PTL_MD_EVENT_SEND_DISABLE | PTLX_MD_LAYOUT, interface.eq, interface.md_layout);
+  if (code == PTL_OK)
+    code = bind(PTL_MD_EVENT_SEND_DISABLE | PTLX_MD_HEADER_FIRST | PTLX_MD_LAYOUT, interface.eq, interface.md_long_layout);
   if (code == PTL_OK) code = bind(PTL_MD_EVENT_SEND_DISABLE | PTL_MD_VOLATILE, interface.eq, interface.md_posted);
   if (code == PTL_OK) code = PtlCTAlloc(interface.ni, &interface.counted);
   if (code == PTL_OK) code = bind(PTL_MD_EVENT_CT_ACK | PTL_MD_VOLATILE, PTL_EQ_NONE, interface.md_counted, interface.counted);

@@ -23,9 +23,10 @@ constexpr ptl_size_t kEventSlots = ptl_size_t{2} * (kMostPending + kMostKeepers)
 struct Interface {
   ptl_handle_ni_t ni = PTL_INVALID_HANDLE;
   ptl_handle_eq_t eq = PTL_EQ_NONE;
-  ptl_handle_md_t md = PTL_INVALID_HANDLE;         // all memory; ACK and REPLY events, no SEND
-  ptl_handle_md_t md_long = PTL_INVALID_HANDLE;    // the same; the header goes first
-  ptl_handle_md_t md_posted = PTL_INVALID_HANDLE;  // volatile; ACK events
+  ptl_handle_md_t md = PTL_INVALID_HANDLE;                                              // all memory; ACK and REPLY events, no SEND
+  ptl_handle_md_t md_long = PTL_INVALID_HANDLE;                                         // the same; the header goes first
+  ptl_handle_md_t md_layout = PTL_INVALID_HANDLE, md_long_layout = PTL_INVALID_HANDLE;  // as both, for pieces (E9)
+  ptl_handle_md_t md_posted = PTL_INVALID_HANDLE;                                       // volatile; ACK events
   ptl_handle_ct_t counted = PTL_CT_NONE;
   ptl_handle_md_t md_counted = PTL_INVALID_HANDLE;  // volatile; acknowledgements are counted there, no events
   ptl_handle_md_t md_copied = PTL_INVALID_HANDLE;   // volatile, no events: complete when the call returns
@@ -70,12 +71,6 @@ inline ptl_me_t entry_for(void* memory, size_t bytes, unsigned options, uint64_t
 // One message that may have come before it.
 constexpr unsigned kOnce = PTL_ME_OP_PUT | PTL_ME_USE_ONCE | PTLX_ME_COMPLETE_UNEXPECTED;
 
-// A put whose acknowledgement is an event with `user_ptr`.
-inline int put(uint64_t to, ptl_pt_index_t portal, uint64_t bits, const void* data, size_t bytes, uint64_t hdr_data, void* user_ptr,
-               ptl_size_t offset = 0) {
-  return PtlPut(bytes > kEagerBytes ? interface.md_long : interface.md, offset_of(data), bytes, PTL_ACK_REQ, process_of(to), portal, bits,
-                offset, user_ptr, hdr_data);
-}
 // A short put of which nothing is heard.
 inline int tell(uint64_t to, ptl_pt_index_t portal, uint64_t bits, const void* data, size_t bytes, uint64_t hdr_data) {
   return PtlPut(interface.md_copied, offset_of(data), bytes, PTL_NO_ACK_REQ, process_of(to), portal, bits, 0, nullptr, hdr_data);

@@ -11,6 +11,7 @@
 
 #include "mpi-adi/ipc/explain.hpp"
 #include "mpi-adi/ipc/peers.hpp"
+#include "mpi-adi/ipc/pieces.hpp"
 #include "mpi-adi/ipc/port.hpp"
 
 // Ends the body of a call, which begins with `try`: no exception of ours leaves it.
@@ -28,8 +29,7 @@ namespace portunus::peace {
 struct Receive : Request {
   Receive() {}  // as of Send
   Port* port = nullptr;
-  void* memory = nullptr;
-  size_t bytes = 0;
+  Room room;
   peace_pattern_t which{};
   Form form = Form::send;
   EventPump* turn = nullptr;  // of one that waits, held until it is over: it is recorded then, and has no event (Lwp::record)
@@ -43,7 +43,7 @@ struct Receive : Request {
 };
 
 // Appends it; from then on it ends once. PEACE_OK, or an error and it never began.
-int begin_receive(Receive& receive, Port& port, peace_pattern_t which, void* memory, size_t bytes, Form form);
+int begin_receive(Receive& receive, Port& port, peace_pattern_t which, const Room& room, Form form);
 // Takes it back if nothing has matched: then it is over with `why`. Else it ends by itself, soon.
 void withdraw_receive(Receive& receive, int why);
 // Ends a receive that began with `at_once`: PEACE_OK, CUT and other results of a message that was there; PEACE_BUSY, not explained: none.
@@ -77,8 +77,8 @@ struct Send : Request {
   Selecting* selecting = nullptr;      // the select that offers it
   Watched watched;
 };
-// `md`: PTL_INVALID_HANDLE, or one to send from.
-int begin_send(Send& send, peace_address_t to, uint32_t type, const void* data, size_t bytes, unsigned flags, bool only_now,
+// `md`: what to send from, if not from the data's own descriptor.
+int begin_send(Send& send, peace_address_t to, uint32_t type, const Data& data, unsigned flags, bool only_now,
                ptl_handle_md_t md = PTL_INVALID_HANDLE);
 void withdraw_send(Send& send);
 // The result of a send that is over: PEACE_OK, CUT, BUSY, TIMEOUT, DIED, GONE. `given_up`: what it says when it was withdrawn.
@@ -90,7 +90,7 @@ int open_buffers(Port& port, uint32_t count, size_t bytes);
 // The oldest full buffer, off the queue; nullptr: there is none now. The port's mutex is held.
 Buffer* take_full(Port& port);
 // The same, its message copied and told of; `lock` holds the port's mutex, before and after. False: there is none now.
-bool take_now(Port& port, void* memory, size_t bytes, std::unique_lock<Mutex>& lock, peace_message_t& message);
+bool take_now(Port& port, const Room& room, std::unique_lock<Mutex>& lock, peace_message_t& message);
 // The buffer is empty again and waits for the next message. The port's mutex is held.
 void refill(Port& port, Buffer& buffer);
 // Waits until take() has taken a full one; it is called with the port's mutex. PEACE_OK, BUSY, TIMEOUT, GONE.

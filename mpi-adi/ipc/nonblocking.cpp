@@ -18,6 +18,7 @@ constexpr unsigned kMostPosted = 1024;
 struct Slot {
   std::optional<Send> send;
   std::optional<Receive> receive;
+  std::optional<Pieces> pieces;  // what these take from or put into
   uint32_t serial = 0;
   uint32_t place = 0;
   bool posted = false;
@@ -88,6 +89,7 @@ Slot* claim(bool for_post) {
 void give_back(Slot& slot) {
   slot.send.reset();
   slot.receive.reset();
+  slot.pieces.reset();
   const std::lock_guard lock(mutex);
   ++slot.serial;
   posted -= slot.posted;
@@ -130,29 +132,26 @@ int post_without_request(peace_address_t to, uint32_t type, const void* data, si
   return portals_failed("send", code);
 }
 
-int send_later(peace_address_t to, uint32_t type, const void* data, size_t bytes, unsigned flags, bool post, peace_request_t* request) {
+// A slot in which something has begun is the caller's; another is given back.
+int hand_out(Slot& slot, int code, peace_request_t* request) {
+  if (code == PEACE_OK) *request = handle_of(slot);
+  else give_back(slot);
+  return code;
+}
+
+int no_slot() { return fail(PEACE_NO_SPACE, "there is no memory for a request"); }
+
+int check_isend(peace_address_t to, unsigned flags, const peace_request_t* request) {
   if (const int code = check_state(); code != PEACE_OK) return code;
   if (const int code = check_address(to); code != PEACE_OK) return code;
-  if (const int code = check_memory("data", data, bytes, Access::read); code != PEACE_OK) return code;
   if (flags & ~unsigned{PEACE_CONSUMED}) return fail(PEACE_ARG, "flags have bits that are not PEACE_CONSUMED");
-  if (!post && !request) return fail(PEACE_ARG, "request is NULL");
-  if (post && bytes > kEagerBytes)
-    return fail(PEACE_ARG, "%zu bytes are more than a post copies (%zu); use peace_isend", bytes, kEagerBytes);
-  if (post && !request) return post_without_request(to, type, data, bytes);
-  Slot* slot = claim(post);
-  if (!slot && post) {  // some may have ended unseen
-    poll();
-    slot = claim(post);
-    if (!slot) return full();
-  }
-  if (!slot) return fail(PEACE_NO_SPACE, "there is no memory for a request");
-  Send& send = slot->send.emplace();
-  const int code = begin_send(send, to, type, data, bytes, flags, false, post ? interface.md_posted : PTL_INVALID_HANDLE);
-  if (code != PEACE_OK) {
-    give_back(*slot);
-    return code;
-  }
-  *request = handle_of(*slot);
+  return request ? static_cast<int>(PEACE_OK) : fail(PEACE_ARG, "request is NULL");
+}
+
+int check_ireceive(const Port& port, const peace_request_t* request) {
+  if (!request) return fail(PEACE_ARG, "request is NULL");
+  if (!port.buffers.empty())
+    return fail(PEACE_STATE, "the port has buffers: they take what comes, and peace_receive does not wait for what is there");
   return PEACE_OK;
 }
 
@@ -190,31 +189,62 @@ void close_requests() {
 using namespace portunus::peace;
 
 int peace_post(peace_address_t to, uint32_t type, const void* data, size_t bytes, peace_request_t* request) try {
-  return send_later(to, type, data, bytes, 0, true, request);
+  if (const int code = check_state(); code != PEACE_OK) return code;
+  if (const int code = check_address(to); code != PEACE_OK) return code;
+  if (const int code = check_memory("data", data, bytes, Access::read); code != PEACE_OK) return code;
+  if (bytes > kEagerBytes) return fail(PEACE_ARG, "%zu bytes are more than a post copies (%zu); use peace_isend", bytes, kEagerBytes);
+  if (!request) return post_without_request(to, type, data, bytes);
+  Slot* slot = claim(true);
+  if (!slot) {  // some may have ended unseen
+    poll();
+    slot = claim(true);
+    if (!slot) return full();
+  }
+  return hand_out(*slot, begin_send(slot->send.emplace(), to, type, {data, bytes}, 0, false, interface.md_posted), request);
 }
 PEACE_BARRIER
 
 int peace_isend(peace_address_t to, uint32_t type, const void* data, size_t bytes, unsigned flags, peace_request_t* request) try {
-  return send_later(to, type, data, bytes, flags, false, request);
+  if (const int code = check_isend(to, flags, request); code != PEACE_OK) return code;
+  if (const int code = check_memory("data", data, bytes, Access::read); code != PEACE_OK) return code;
+  Slot* slot = claim(false);
+  if (!slot) return no_slot();
+  return hand_out(*slot, begin_send(slot->send.emplace(), to, type, {data, bytes}, flags, false), request);
+}
+PEACE_BARRIER
+
+int peace_isend_pieces(peace_address_t to, uint32_t type, const peace_piece_t* list, size_t count, unsigned flags,
+                       peace_request_t* request) try {
+  if (const int code = check_isend(to, flags, request); code != PEACE_OK) return code;
+  Slot* slot = claim(false);
+  if (!slot) return no_slot();
+  int code = slot->pieces.emplace().open("pieces", list, count, Access::read);
+  if (code == PEACE_OK) code = begin_send(slot->send.emplace(), to, type, slot->pieces->data(), flags, false);
+  return hand_out(*slot, code, request);
 }
 PEACE_BARRIER
 
 int peace_ireceive(peace_port_t given, peace_pattern_t which, void* memory, size_t bytes, peace_request_t* request) try {
   Port* port = find_port(given);
   if (!port) return PEACE_STATE;
-  if (!request) return fail(PEACE_ARG, "request is NULL");
+  if (const int code = check_ireceive(*port, request); code != PEACE_OK) return code;
   if (const int code = check_memory("memory", memory, bytes, Access::write); code != PEACE_OK) return code;
-  if (!port->buffers.empty())
-    return fail(PEACE_STATE, "the port has buffers: they take what comes, and peace_receive does not wait for what is there");
   Slot* slot = claim(false);
-  if (!slot) return fail(PEACE_NO_SPACE, "there is no memory for a request");
-  const int code = begin_receive(slot->receive.emplace(), *port, which, memory, bytes, Form::send);
-  if (code != PEACE_OK) {
-    give_back(*slot);
-    return code;
-  }
-  *request = handle_of(*slot);
-  return PEACE_OK;
+  if (!slot) return no_slot();
+  return hand_out(*slot, begin_receive(slot->receive.emplace(), *port, which, {memory, bytes}, Form::send), request);
+}
+PEACE_BARRIER
+
+int peace_ireceive_pieces(peace_port_t given, peace_pattern_t which, const peace_piece_t* list, size_t count,
+                          peace_request_t* request) try {
+  Port* port = find_port(given);
+  if (!port) return PEACE_STATE;
+  if (const int code = check_ireceive(*port, request); code != PEACE_OK) return code;
+  Slot* slot = claim(false);
+  if (!slot) return no_slot();
+  int code = slot->pieces.emplace().open("pieces", list, count, Access::write);
+  if (code == PEACE_OK) code = begin_receive(slot->receive.emplace(), *port, which, slot->pieces->room(), Form::send);
+  return hand_out(*slot, code, request);
 }
 PEACE_BARRIER
 

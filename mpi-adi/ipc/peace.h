@@ -176,14 +176,63 @@ int peace_watch(peace_address_t whom, peace_port_t tell, uint32_t type);
  * vain (a sender gave up): receive with limit 0, which then answers PEACE_BUSY and makes it true again. */
 int peace_descriptor(peace_port_t port, int *fd);
 
-/* ---- 6. Memory -------------------------------------------------------------------------------------------------------------------- */
+/* ---- 6. Pieces and strides --------------------------------------------------------------------------------------------------------- */
+
+/* Memory of a message that does not lie in one run: `bytes` at `memory`, and `again` more blocks of as many bytes, each `stride` bytes
+ * behind the beginning of the one before it (below 0: in front of it). {memory, bytes} is one run, as a struct iovec says it. A message
+ * is a list of pieces: their bytes in this order. It is the same message as from one run, so both sides may have other pieces, or none.
+ * A list may be empty, and pieces may; `memory` of an empty one does not matter. List and memory are borrowed until the call, or its
+ * request, is over. Where pieces of a receive overlap the later byte of the message stays. */
+typedef struct {
+    void *memory; /* that of a send is only read */
+    size_t bytes;
+    size_t again;
+    ptrdiff_t stride;
+} peace_piece_t;
+
+/* `count` blocks of `block` bytes, `stride` bytes from the beginning of each to that of the next: a column, rows of a part of a matrix,
+ * one member of an array of structs. */
+static __inline__ peace_piece_t peace_stride(const void *memory, size_t count, size_t block, ptrdiff_t stride)
+{
+    peace_piece_t piece;
+    piece.memory = (void *)(uintptr_t)memory;
+    piece.bytes = count == 0 ? 0 : block;
+    piece.again = count == 0 ? 0 : count - 1;
+    piece.stride = stride;
+    return piece;
+}
+
+/* As the calls of sections 2 to 4 whose names they begin with, at ports with buffers and without: limits, flags, PEACE_CUT, order and what
+ * a withdrawn message means are theirs. PEACE_ARG beyond that: the list cannot be read, its pieces are more than half of all bytes that
+ * there can be, or the memory of one may not be read (written): peace_explain says which. Nothing was sent or received then. Blocks of up
+ * to 16 bytes take about a nanosecond each; the rest costs what a copy does. */
+int peace_send_pieces(peace_address_t to, uint32_t type, const peace_piece_t *pieces, size_t count, unsigned flags, int64_t limit,
+                      size_t *moved);
+int peace_receive_pieces(peace_port_t port, peace_pattern_t which, const peace_piece_t *pieces, size_t count, int64_t limit,
+                         peace_message_t *message);
+int peace_isend_pieces(peace_address_t to, uint32_t type, const peace_piece_t *pieces, size_t count, unsigned flags,
+                       peace_request_t *request);
+int peace_ireceive_pieces(peace_port_t port, peace_pattern_t which, const peace_piece_t *pieces, size_t count, peace_request_t *request);
+/* The server moves bytes of the client's pieces as if they lay in one run; peace_look needs them to. Of more than 1 KiB in runs of less
+ * than 16 KiB on the average `out` is copied first. */
+int peace_call_pieces(peace_address_t to, uint32_t type, const peace_piece_t *out, size_t out_count, const peace_piece_t *in,
+                      size_t in_count, int64_t limit, peace_message_t *reply);
+int peace_movefrom_pieces(peace_task_t task, size_t offset, const peace_piece_t *pieces, size_t count);
+int peace_moveto_pieces(peace_task_t task, size_t offset, const peace_piece_t *pieces, size_t count);
+int peace_reply_pieces(peace_task_t *task, uint32_t type, const peace_piece_t *pieces, size_t count);
+/* Bytes offset .. offset + bytes of a list to one run, and back: for what takes runs alone (posts, which copy anyway, selects, borrowed
+ * buffers). PEACE_ARG beyond the end of the list. */
+int peace_gather(const peace_piece_t *pieces, size_t count, size_t offset, void *memory, size_t bytes);
+int peace_scatter(const peace_piece_t *pieces, size_t count, size_t offset, const void *memory, size_t bytes);
+
+/* ---- 7. Memory -------------------------------------------------------------------------------------------------------------------- */
 
 /* From the PEACE_SHARED bytes (environment, with k, m, g; 0) that this process shares with its node, 64-byte aligned; when they are used
  * up, or there are none, as malloc. NULL: none at all. */
 void *peace_alloc(size_t bytes);
 void peace_free(void *memory);
 
-/* ---- 7. The paper's words ----------------------------------------------------------------------------------------------------------- */
+/* ---- 8. The paper's words ----------------------------------------------------------------------------------------------------------- */
 
 static __inline__ int cs_send(peace_address_t to, uint32_t type, const void *data, size_t bytes)
 {

@@ -64,6 +64,9 @@ inline int check_limit(int64_t limit) { return limit < PEACE_FOREVER ? bad_limit
 // lately costs nothing, else a system call, above 1 MiB a walk through the kernel's list of mappings.
 enum class Access : bool { read, write };
 int check_memory(const char* argument, const void* memory, size_t bytes, Access access);
+// The same without a word.
+bool may_touch(const void* memory, size_t bytes, Access access);
+size_t page_bytes();
 // The result of a message to this address that was not taken: the port serves but nobody waits there (BUSY), or it is gone.
 int busy_or_gone(peace_address_t to);
 // Messages of a port that were counted have been taken. The port's mutex is held.

@@ -40,22 +40,42 @@ bool is_among(uintptr_t first, uintptr_t last, bool written) {
   return false;
 }
 
+bool lies_beyond(const void* memory, size_t bytes) {
+  return bytes > PTL_SIZE_MAX / 2 || reinterpret_cast<uintptr_t>(memory) > UINTPTR_MAX - page_bytes() - bytes;
+}
+
+// A range of memory that is none of those asked about lately.
+bool look(const void* memory, size_t bytes, bool written) {
+  const auto first = reinterpret_cast<uintptr_t>(memory);
+  const uintptr_t page = page_bytes(), begin = first & ~(page - 1), end = (first + bytes + page - 1) & ~(page - 1);
+  if (!PtlxAccessible(memory, bytes, written)) return false;
+  known.ranges[known.next++ % known.ranges.size()] = {begin, end, written};
+  return true;
+}
+
 [[gnu::noinline]] int ask(const char* argument, const void* memory, size_t bytes, bool written) {
   const auto first = reinterpret_cast<uintptr_t>(memory);
   if (is_among(first, first + bytes - 1, written)) return PEACE_OK;
-  static const auto page = static_cast<uintptr_t>(sysconf(_SC_PAGESIZE));
   if (!memory) return fail(PEACE_ARG, "%s is NULL with a length of %zu bytes", argument, bytes);
-  if (bytes > PTL_SIZE_MAX / 2 || first + bytes > UINTPTR_MAX - page)
-    return fail(PEACE_ARG, "%s and its length of %zu bytes reach beyond all memory", argument, bytes);
-  const uintptr_t begin = first & ~(page - 1), end = (first + bytes + page - 1) & ~(page - 1);
-  if (!PtlxAccessible(memory, bytes, written))
-    return fail(PEACE_ARG, "%s, %zu bytes at %p, is not memory that this process may %s", argument, bytes, memory,
-                written ? "write" : "read");
-  known.ranges[known.next++ % known.ranges.size()] = {begin, end, written};
-  return PEACE_OK;
+  if (lies_beyond(memory, bytes)) return fail(PEACE_ARG, "%s and its length of %zu bytes reach beyond all memory", argument, bytes);
+  if (look(memory, bytes, written)) return PEACE_OK;
+  return fail(PEACE_ARG, "%s, %zu bytes at %p, is not memory that this process may %s", argument, bytes, memory,
+              written ? "write" : "read");
 }
 
 }  // namespace
+
+size_t page_bytes() {
+  static const auto page = static_cast<size_t>(sysconf(_SC_PAGESIZE));
+  return page;
+}
+
+bool may_touch(const void* memory, size_t bytes, Access access) {
+  const auto first = reinterpret_cast<uintptr_t>(memory);
+  const bool written = access == Access::write;
+  if (bytes == 0 || is_among(first, first + bytes - 1, written)) return true;
+  return memory && !lies_beyond(memory, bytes) && look(memory, bytes, written);
+}
 
 int check_memory(const char* argument, const void* memory, size_t bytes, Access access) {
   if (bytes == 0) return PEACE_OK;

@@ -79,9 +79,9 @@ int append_kept(Receive& receive, uint64_t bits, uint64_t ignore, ptl_process_t 
   receive.look = look;
   if (self.kept != PTL_INVALID_HANDLE && self.kept_in == interface.opening) {
     receive.entry = self.kept;
-    return PtlxMEAppendAgain(self.kept, receive.memory, receive.bytes, from, bits, ignore);
+    return PtlxMEAppendAgain(self.kept, receive.room.start, receive.room.bytes, from, bits, ignore);
   }
-  const ptl_me_t entry = entry_for(receive.memory, receive.bytes, kOptions, bits, ignore, from);
+  const ptl_me_t entry = entry_for(receive.room.start, receive.room.bytes, kOptions, bits, ignore, from);
   const int code = PtlMEAppend(interface.ni, kReceives, &entry, PTL_PRIORITY_LIST, &self.record, &receive.entry);
   self.kept = code == PTL_OK ? receive.entry : ptl_handle_me_t{PTL_INVALID_HANDLE};
   self.kept_in = interface.opening;
@@ -95,7 +95,8 @@ int append(Receive& receive) {
   const uint64_t bits = match_bits(receive.form, false, address.port, address.generation, receive.which.type);
   const ptl_process_t from = any_process(receive.which) ? anybody() : process_of(receive.which.from.process);
   if (receive.turn != nullptr) return append_kept(receive, bits, ignore, from);
-  const ptl_me_t entry = entry_for(receive.memory, receive.bytes, kOnce, bits, ignore, from);
+  const Room& room = receive.room;
+  const ptl_me_t entry = entry_for(room.start, room.bytes, kOnce | room.entry_options(), bits, ignore, from);
   return PtlMEAppend(interface.ni, kReceives, &entry, PTL_PRIORITY_LIST, static_cast<Listener*>(&receive), &receive.entry);
 }
 
@@ -105,12 +106,11 @@ bool wait_for(Receive& receive, int64_t deadline) {
 
 }  // namespace
 
-int begin_receive(Receive& receive, Port& port, peace_pattern_t which, void* memory, size_t bytes, Form form) {
+int begin_receive(Receive& receive, Port& port, peace_pattern_t which, const Room& room, Form form) {
   if (!admit()) return fail(PEACE_NO_SPACE, "more than %d requests are under way", kMostPending);
   receive.heard = heard;
   receive.port = &port;
-  receive.memory = memory;
-  receive.bytes = bytes;
+  receive.room = room;
   receive.which = which;
   receive.form = form;
   receive.doing = "receives at its";
@@ -212,16 +212,30 @@ using namespace portunus::peace;
 
 namespace {
 
-int receive_from_buffer(Port& port, peace_pattern_t which, void* memory, size_t bytes, int64_t limit, peace_message_t* message) {
+int receive_from_buffer(Port& port, peace_pattern_t which, const Room& room, int64_t limit, peace_message_t* message) {
   if (which.from.process != 0 || which.ignore != ~uint32_t{0})
     return fail(PEACE_STATE, "a port with buffers is a queue: the pattern has to be any process, and ignore all of the type");
   peace_message_t got{};
-  const int code = wait_for_full(port, limit, [&](std::unique_lock<Mutex>& lock) { return take_now(port, memory, bytes, lock, got); });
+  const int code = wait_for_full(port, limit, [&](std::unique_lock<Mutex>& lock) { return take_now(port, room, lock, got); });
   if (code != PEACE_OK) return code;
   if (message) *message = got;
   if (got.moved == got.sent) return PEACE_OK;
   return fail(PEACE_CUT, "%llu bytes were sent, %llu had room", static_cast<unsigned long long>(got.sent),
               static_cast<unsigned long long>(got.moved));
+}
+
+// Inlined: most messages lie in one run, and a rendezvous is short.
+[[gnu::always_inline]] inline int receive_into(const Room& room, Port& port, peace_pattern_t which, int64_t limit,
+                                               peace_message_t* message) {
+  if (const int code = check_limit(limit); code != PEACE_OK) return code;
+  if (!port.buffers.empty()) return receive_from_buffer(port, which, room, limit, message);
+  EventPump turn(limit != 0 && !room.laid_out);  // outlives the receive, which others may hear of until the end
+  Receive receive;
+  if (turn) receive.turn = &turn;
+  if (const int code = begin_receive(receive, port, which, room, Form::send); code != PEACE_OK) return code;
+  const int result = end_receive(receive, limit);
+  if (message) *message = receive.message;
+  return result;
 }
 
 }  // namespace
@@ -230,14 +244,16 @@ int peace_receive(peace_port_t given, peace_pattern_t which, void* memory, size_
   Port* port = find_port(given);
   if (!port) return PEACE_STATE;
   if (const int code = check_memory("memory", memory, bytes, Access::write); code != PEACE_OK) return code;
-  if (const int code = check_limit(limit); code != PEACE_OK) return code;
-  if (!port->buffers.empty()) return receive_from_buffer(*port, which, memory, bytes, limit, message);
-  EventPump turn(limit != 0);  // outlives the receive, which others may hear of until the end
-  Receive receive;
-  if (turn) receive.turn = &turn;
-  if (const int code = begin_receive(receive, *port, which, memory, bytes, Form::send); code != PEACE_OK) return code;
-  const int result = end_receive(receive, limit);
-  if (message) *message = receive.message;
-  return result;
+  return receive_into({memory, bytes}, *port, which, limit, message);
+}
+PEACE_BARRIER
+
+int peace_receive_pieces(peace_port_t given, peace_pattern_t which, const peace_piece_t* list, size_t count, int64_t limit,
+                         peace_message_t* message) try {
+  Port* port = find_port(given);
+  if (!port) return PEACE_STATE;
+  Pieces pieces;
+  if (const int code = pieces.open("pieces", list, count, Access::write); code != PEACE_OK) return code;
+  return receive_into(pieces.room(), *port, which, limit, message);
 }
 PEACE_BARRIER

@@ -121,7 +121,7 @@ int Select::try_alternative(int i, peace_message_t& message) {
   if (!port.open()) return fail(PEACE_GONE, "the port of alternative %d was closed", i);
   if (!port.buffers.empty()) {
     std::unique_lock lock(port.mutex);
-    if (!take_now(port, want.memory, want.bytes, lock, message)) return PEACE_BUSY;
+    if (!take_now(port, {want.memory, want.bytes}, lock, message)) return PEACE_BUSY;
     return message.moved < message.sent ? fail(PEACE_CUT, "the message was longer than the room for it") : static_cast<int>(PEACE_OK);
   }
   // Whatever comes sends a signal: to ask the counter would look at the network for each port.
@@ -139,7 +139,7 @@ int Select::try_alternative(int i, peace_message_t& message) {
   }
   Receive receive;
   receive.at_once = true;
-  if (const int code = begin_receive(receive, port, want.which, want.memory, want.bytes, Form::send); code != PEACE_OK) return code;
+  if (const int code = begin_receive(receive, port, want.which, {want.memory, want.bytes}, Form::send); code != PEACE_OK) return code;
   const int result = end_at_once(receive);
   const bool died = result == PEACE_DIED && any_process(want.which);  // it never was
   if (result != PEACE_BUSY && !died) {
@@ -186,7 +186,7 @@ int Select::make_offer(bool only_now) {
   self_.offer_over.store(false, std::memory_order_relaxed);
   send.selecting = &self_;
   send.forgotten = offer_ended;
-  const int code = begin_send(send, offer_->to, offer_->type, offer_->data, offer_->bytes, 0, only_now);
+  const int code = begin_send(send, offer_->to, offer_->type, {offer_->data, offer_->bytes}, 0, only_now);
   if (code != PEACE_OK) self_.offer.reset();
   return code;
 }

@@ -59,18 +59,17 @@ int expect_consumption(Send& send, uint64_t token) {
 
 }  // namespace
 
-int begin_send(Send& send, peace_address_t to, uint32_t type, const void* data, size_t bytes, unsigned flags, bool only_now,
-               ptl_handle_md_t md) {
+int begin_send(Send& send, peace_address_t to, uint32_t type, const Data& data, unsigned flags, bool only_now, ptl_handle_md_t md) {
   if (!admit()) return fail(PEACE_NO_SPACE, "more than %d requests are under way", kMostPending);
   send.heard = acknowledged;
-  send.bytes = bytes;
+  send.bytes = data.bytes;
   send.to = to;
   send.only_now = only_now;
-  send.message = {to, type, bytes, 0};
+  send.message = {to, type, data.bytes, 0};
   send.doing = "sends to";
   send.with = to.process;
   send.port = to.port;
-  send.md = md != PTL_INVALID_HANDLE ? md : bytes > kEagerBytes ? interface.md_long : interface.md;
+  send.md = md != PTL_INVALID_HANDLE ? md : data.descriptor();
   const bool wants_consumed = flags & PEACE_CONSUMED;
   if (wants_consumed) send.needed |= Send::kConsumed;
   const uint64_t token = wants_consumed ? new_token() : 0;
@@ -82,7 +81,7 @@ int begin_send(Send& send, peace_address_t to, uint32_t type, const void* data, 
     }
   const Form form = wants_consumed ? Form::consumed : Form::send;
   const int code =
-      PtlPut(send.md, offset_of(data), bytes, PTL_ACK_REQ, process_of(to.process), kReceives,
+      PtlPut(send.md, offset_of(data.start), data.bytes, PTL_ACK_REQ, process_of(to.process), kReceives,
              match_bits(form, only_now, to.port, to.generation, type), 0, static_cast<Listener*>(&send), own_header_data(token));
   if (code == PTL_OK) return PEACE_OK;
   if (wants_consumed) PtlMEUnlink(send.consumption.entry);
@@ -122,17 +121,41 @@ int end_send(Send& send, int64_t limit) {
 
 using namespace portunus::peace;
 
-int peace_send(peace_address_t to, uint32_t type, const void* data, size_t bytes, unsigned flags, int64_t limit, size_t* moved) try {
-  if (const int code = check_state(); code != PEACE_OK) return code;
+namespace {
+
+int check_send(peace_address_t to, unsigned flags, int64_t limit) {
   if (const int code = check_address(to); code != PEACE_OK) return code;
-  if (const int code = check_memory("data", data, bytes, Access::read); code != PEACE_OK) return code;
   if (const int code = check_limit(limit); code != PEACE_OK) return code;
-  if (flags & ~unsigned{PEACE_CONSUMED}) return fail(PEACE_ARG, "flags have bits that are not PEACE_CONSUMED");
+  return flags & ~unsigned{PEACE_CONSUMED} ? fail(PEACE_ARG, "flags have bits that are not PEACE_CONSUMED") : static_cast<int>(PEACE_OK);
+}
+
+// Inlined: most messages lie in one run, and a rendezvous is short.
+[[gnu::always_inline]] inline int send_data(peace_address_t to, uint32_t type, const Data& data, unsigned flags, int64_t limit,
+                                            size_t* moved) {
   if (moved) *moved = 0;
   Send send;
-  if (const int code = begin_send(send, to, type, data, bytes, flags, limit == 0); code != PEACE_OK) return code;
+  if (const int code = begin_send(send, to, type, data, flags, limit == 0); code != PEACE_OK) return code;
   const int result = end_send(send, limit);
   if (moved) *moved = send.message.moved;
   return result;
+}
+
+}  // namespace
+
+int peace_send(peace_address_t to, uint32_t type, const void* data, size_t bytes, unsigned flags, int64_t limit, size_t* moved) try {
+  if (const int code = check_state(); code != PEACE_OK) return code;
+  if (const int code = check_send(to, flags, limit); code != PEACE_OK) return code;
+  if (const int code = check_memory("data", data, bytes, Access::read); code != PEACE_OK) return code;
+  return send_data(to, type, {data, bytes}, flags, limit, moved);
+}
+PEACE_BARRIER
+
+int peace_send_pieces(peace_address_t to, uint32_t type, const peace_piece_t* list, size_t count, unsigned flags, int64_t limit,
+                      size_t* moved) try {
+  if (const int code = check_state(); code != PEACE_OK) return code;
+  if (const int code = check_send(to, flags, limit); code != PEACE_OK) return code;
+  Pieces pieces;
+  if (const int code = pieces.open("pieces", list, count, Access::read); code != PEACE_OK) return code;
+  return send_data(to, type, pieces.data(), flags, limit, moved);
 }
 PEACE_BARRIER

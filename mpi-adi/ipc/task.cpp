@@ -137,7 +137,7 @@ int peace_accept(peace_port_t given, peace_pattern_t which, int64_t limit, peace
     EventPump turn(left != 0);
     Receive receive;
     if (turn) receive.turn = &turn;
-    int code = begin_receive(receive, *port, which, &task->packet, sizeof task->packet, Form::call);
+    int code = begin_receive(receive, *port, which, {&task->packet, sizeof task->packet}, Form::call);
     if (code == PEACE_OK) {
       code = end_receive(receive, left);
       if (code == PEACE_BUSY && limit != 0) code = fail(PEACE_TIMEOUT, "no call came in time");
@@ -167,21 +167,91 @@ const void* peace_look(peace_task_t given) {
   return header.out_bytes <= kInline ? task->packet.data : look_in_block(task->client, header.lies_at, header.out_bytes);
 }
 
+namespace {
+
+int move_from(const Task& task, size_t offset, const Room& room) {
+  const CallHeader& header = task.packet.header;
+  if (const int code = check_range(offset, room.bytes, header.out_bytes, "out"); code != PEACE_OK) return code;
+  if (room.bytes == 0) return PEACE_OK;
+  if (header.out_bytes <= kInline) {
+    room.copy_in(task.packet.data + offset, room.bytes);
+    return PEACE_OK;
+  }
+  return run(task, room.bytes, [&](Listener* listener) {
+    return PtlGet(room.descriptor(), offset_of(room.start), room.bytes, process_of(task.client), kTokens, token_bits(Kept::out, task.token),
+                  offset, listener);
+  });
+}
+
+int move_to(Task& task, size_t offset, const Data& data) {
+  const CallHeader& header = task.packet.header;
+  if (const int code = check_range(offset, data.bytes, header.in_room, "in"); code != PEACE_OK) return code;
+  if (data.bytes == 0) return PEACE_OK;
+  if (header.in_room <= kInline) {
+    if (offset > task.extent) std::memset(task.merged + task.extent, 0, offset - task.extent);
+    data.copy_out(task.merged + offset, data.bytes);
+    task.extent = std::max(task.extent, offset + data.bytes);
+    return PEACE_OK;
+  }
+  return run(task, data.bytes,
+             [&](Listener* listener) { return put(task.client, kTokens, token_bits(Kept::in, task.token), data, 0, listener, offset); });
+}
+
+int reply(Task& task, uint32_t type, const Data& data) {
+  Answer answer = Answer::whole;
+  uint32_t own_size = 0;
+  Data out = data;
+  if (task.extent != 0) {
+    const size_t over = std::min(data.bytes, kInline);
+    data.copy_out(task.merged, over);
+    answer = Answer::merged;
+    own_size = static_cast<uint32_t>(std::min<size_t>(data.bytes, 0x3fffffff));
+    out = {task.merged, std::max(task.extent, over)};
+  }
+  const uint64_t bits = token_bits(Kept::answer, task.token), words = answer_data(answer, own_size, type);
+  if (out.bytes > kEagerBytes) {
+    const size_t taken = std::min<uint64_t>(out.bytes, task.packet.header.in_room);
+    return run(task, taken, [&](Listener* listener) { return put(task.client, kTokens, bits, out, words, listener); });
+  }
+  std::byte packed[kEagerBytes];
+  if (out.laid_out) {
+    out.copy_out(packed, out.bytes);
+    out.start = packed;
+  }
+  const int code = tell(task.client, kTokens, bits, out.start, out.bytes, words);
+  return code == PTL_OK ? static_cast<int>(PEACE_OK) : portals_failed("answer", code);
+}
+
+// Ends the task that `given` names, whatever becomes of the answer. `take` opens what to answer with, and returns PEACE_OK or an error.
+template <class Take>
+int end_task(peace_task_t* given, uint32_t type, Take&& take) {
+  if (!given) return fail(PEACE_ARG, "task is NULL");
+  Task* task = find(*given);
+  if (!task) return PEACE_STATE;
+  Data data;
+  if (const int code = take(data); code != PEACE_OK) return code;
+  *given = nullptr;
+  const int code = reply(*task, type, data);
+  give_back(*task);
+  return code;
+}
+
+}  // namespace
+
 int peace_movefrom(peace_task_t given, size_t offset, void* memory, size_t bytes) try {
   const Task* task = find(given);
   if (!task) return PEACE_STATE;
   if (const int code = check_memory("memory", memory, bytes, Access::write); code != PEACE_OK) return code;
-  const CallHeader& header = task->packet.header;
-  if (const int code = check_range(offset, bytes, header.out_bytes, "out"); code != PEACE_OK) return code;
-  if (bytes == 0) return PEACE_OK;
-  if (header.out_bytes <= kInline) {
-    std::memcpy(memory, task->packet.data + offset, bytes);
-    return PEACE_OK;
-  }
-  return run(*task, bytes, [&](Listener* listener) {
-    return PtlGet(interface.md, offset_of(memory), bytes, process_of(task->client), kTokens, token_bits(Kept::out, task->token), offset,
-                  listener);
-  });
+  return move_from(*task, offset, {memory, bytes});
+}
+PEACE_BARRIER
+
+int peace_movefrom_pieces(peace_task_t given, size_t offset, const peace_piece_t* list, size_t count) try {
+  const Task* task = find(given);
+  if (!task) return PEACE_STATE;
+  Pieces pieces;
+  if (const int code = pieces.open("pieces", list, count, Access::write); code != PEACE_OK) return code;
+  return move_from(*task, offset, pieces.room());
 }
 PEACE_BARRIER
 
@@ -189,18 +259,16 @@ int peace_moveto(peace_task_t given, size_t offset, const void* memory, size_t b
   Task* task = find(given);
   if (!task) return PEACE_STATE;
   if (const int code = check_memory("memory", memory, bytes, Access::read); code != PEACE_OK) return code;
-  const CallHeader& header = task->packet.header;
-  if (const int code = check_range(offset, bytes, header.in_room, "in"); code != PEACE_OK) return code;
-  if (bytes == 0) return PEACE_OK;
-  if (header.in_room <= kInline) {
-    if (offset > task->extent) std::memset(task->merged + task->extent, 0, offset - task->extent);
-    std::memcpy(task->merged + offset, memory, bytes);
-    task->extent = std::max(task->extent, offset + bytes);
-    return PEACE_OK;
-  }
-  return run(*task, bytes, [&](Listener* listener) {
-    return put(task->client, kTokens, token_bits(Kept::in, task->token), memory, bytes, 0, listener, offset);
-  });
+  return move_to(*task, offset, {memory, bytes});
+}
+PEACE_BARRIER
+
+int peace_moveto_pieces(peace_task_t given, size_t offset, const peace_piece_t* list, size_t count) try {
+  Task* task = find(given);
+  if (!task) return PEACE_STATE;
+  Pieces pieces;
+  if (const int code = pieces.open("pieces", list, count, Access::read); code != PEACE_OK) return code;
+  return move_to(*task, offset, pieces.data());
 }
 PEACE_BARRIER
 
@@ -220,33 +288,19 @@ int peace_cancelled(peace_task_t given) try {
 PEACE_BARRIER
 
 int peace_reply(peace_task_t* given, uint32_t type, const void* data, size_t bytes) try {
-  if (!given) return fail(PEACE_ARG, "task is NULL");
-  Task* task = find(*given);
-  if (!task) return PEACE_STATE;
-  if (const int code = check_memory("data", data, bytes, Access::read); code != PEACE_OK) return code;
-  *given = nullptr;
-  Answer answer = Answer::whole;
-  uint32_t own_size = 0;
-  const void* from = data;
-  size_t length = bytes;
-  if (task->extent != 0) {
-    const size_t over = std::min(bytes, kInline);
-    if (over) std::memcpy(task->merged, data, over);
-    answer = Answer::merged;
-    own_size = static_cast<uint32_t>(std::min<size_t>(bytes, 0x3fffffff));
-    from = task->merged;
-    length = std::max(task->extent, over);
-  }
-  const uint64_t bits = token_bits(Kept::answer, task->token), words = answer_data(answer, own_size, type);
-  int code;
-  if (length <= kEagerBytes) {
-    const int ptl_code = tell(task->client, kTokens, bits, from, length, words);
-    code = ptl_code == PTL_OK ? PEACE_OK : portals_failed("answer", ptl_code);
-  } else {
-    const size_t taken = std::min<uint64_t>(length, task->packet.header.in_room);
-    code = run(*task, taken, [&](Listener* listener) { return put(task->client, kTokens, bits, from, length, words, listener); });
-  }
-  give_back(*task);
-  return code;
+  return end_task(given, type, [&](Data& answer) {
+    answer = {data, bytes};
+    return check_memory("data", data, bytes, Access::read);
+  });
+}
+PEACE_BARRIER
+
+int peace_reply_pieces(peace_task_t* given, uint32_t type, const peace_piece_t* list, size_t count) try {
+  Pieces pieces;
+  return end_task(given, type, [&](Data& answer) {
+    const int code = pieces.open("pieces", list, count, Access::read);
+    answer = pieces.data();
+    return code;
+  });
 }
 PEACE_BARRIER
