@@ -107,6 +107,56 @@ static void receive_message(char *data, size_t bytes)
     }
 }
 
+/* The same of the blocks of a stride, by writev, readv or process_vm_readv of so many at a time. */
+enum { MOST_AT_ONCE = 1024 };
+static void fill_list(struct iovec *list, char *data, int first)
+{
+    for (int i = 0; i < MOST_AT_ONCE; ++i) list[i] = (struct iovec){data + (size_t)(first + i) * STRIDE, BLOCK};
+}
+
+static void move_stride(char *data, int sends)
+{
+    struct iovec here[MOST_AT_ONCE], there[MOST_AT_ONCE];
+    const ssize_t size = (ssize_t)MOST_AT_ONCE * BLOCK;
+    int other = 1 - side;
+    if (way == CMA && sends) {
+        shared->source[side] = data;
+        tell(&shared->request[side], ++turn[side]);
+        await(&shared->taken[side], turn[side]);
+        return;
+    }
+    if (way == CMA) await(&shared->request[other], ++turn[other]);
+    for (int i = 0; i < BLOCKS; i += MOST_AT_ONCE) {
+        fill_list(here, data, i);
+        ssize_t moved;
+        if (way == CMA) {
+            fill_list(there, shared->source[other], i);
+            moved = process_vm_readv(peer, here, MOST_AT_ONCE, there, MOST_AT_ONCE, 0);
+        } else {
+            moved = sends ? writev(out_fd[side], here, MOST_AT_ONCE) : readv(in_fd[side], here, MOST_AT_ONCE);
+        }
+        if (moved != size) exit(1); /* packets keep their limits */
+    }
+    if (way == CMA) tell(&shared->taken[other], turn[other]);
+}
+
+static void strides(double seconds)
+{
+    char *memory = calloc(BLOCKS, STRIDE);
+    double *samples = malloc(MOST_SAMPLES * sizeof *samples);
+    size_t count = 0;
+    uint64_t end = now_ns() + (uint64_t)(seconds * 1e9);
+    for (char go = 1; go;) {
+        uint64_t start = now_ns();
+        if (side == 0) memory[0] = go = start < end && count < MOST_SAMPLES;
+        move_stride(memory, side == 0);
+        go = memory[0];
+        move_stride(memory, side == 1);
+        if (side == 0 && go) samples[count++] = (double)(now_ns() - start) / 2;
+    }
+    if (side == 0) print_samples("stride", (size_t)BLOCKS * BLOCK, samples, count);
+}
+
 static void pingpong(const char *row, size_t bytes, double seconds)
 {
     static char *memory;
@@ -188,6 +238,7 @@ int main(int argc, char **argv)
     peer = child == 0 ? parent : child;
     bind_to(one_core ? 0 : side);
     if (strcmp(row, "sleeper") == 0) sleeper(atof(argv[3]));
+    else if (strcmp(row, "stride") == 0) strides(atof(argv[3]));
     else pingpong(row, strcmp(row, "bulk") == 0 ? 1 << 20 : 8, atof(argv[3]));
     int status = 0;
     if (child) waitpid(child, &status, 0);

@@ -35,6 +35,16 @@ static void echo(size_t bytes, int64_t limit)
         if (message.type != STOP) check(cs_send(there, 0, memory, message.moved));
     } while (message.type != STOP);
 }
+static void echo_stride(void)
+{
+    char *memory = malloc((size_t)BLOCKS * STRIDE);
+    peace_piece_t stride = peace_stride(memory, BLOCKS, BLOCK, STRIDE);
+    peace_message_t message;
+    do {
+        check(peace_receive_pieces(port, any, &stride, 1, PEACE_FOREVER, &message));
+        if (message.type != STOP) check(peace_send_pieces(there, 0, &stride, 1, 0, PEACE_FOREVER, NULL));
+    } while (message.type != STOP);
+}
 static void serve(void)
 {
     volatile char touched;
@@ -97,6 +107,21 @@ static void pingpong(const char *row, size_t bytes, int64_t limit)
         samples[count++] = (double)(now_ns() - start) / 2;
     }
     print_samples(row, bytes, samples, count);
+    free(memory);
+}
+
+static void strides(const char *row)
+{
+    char *memory = calloc(BLOCKS, STRIDE);
+    peace_piece_t stride = peace_stride(memory, BLOCKS, BLOCK, STRIDE);
+    begin_samples();
+    for (uint64_t start = 0; start < end && count < MOST_SAMPLES;) {
+        start = now_ns();
+        check(peace_send_pieces(there, 1, &stride, 1, 0, PEACE_FOREVER, NULL));
+        check(peace_receive_pieces(port, any, &stride, 1, PEACE_FOREVER, NULL));
+        samples[count++] = (double)(now_ns() - start) / 2;
+    }
+    print_samples(row, (size_t)BLOCKS * BLOCK, samples, count);
     free(memory);
 }
 
@@ -266,6 +291,7 @@ int main(int argc, char **argv)
         if (strcmp(row, "call") == 0 || strcmp(row, "look") == 0) serve();
         else if (strcmp(row, "sleeper") == 0) sleep_and_measure(sleeps);
         else if (strcmp(row, "select") == 0) select_and_echo();
+        else if (strcmp(row, "stride") == 0) echo_stride();
         else if (strcmp(row, "post") == 0) echo(8, PEACE_FOREVER);
         else echo(strcmp(row, "bulk") == 0 || strcmp(row, "startup") == 0 ? 8 << 20 : 8, strcmp(row, "limit") == 0 ? 10000000000 : PEACE_FOREVER);
         return peace_fini();
@@ -288,6 +314,7 @@ int main(int argc, char **argv)
     else if (strcmp(row, "call") == 0) calls(row, 8);
     else if (strcmp(row, "look") == 0) calls(row, (size_t)strtoull(getenv("LOOK_BYTES"), NULL, 10));
     else if (strcmp(row, "bulk") == 0) pingpong(row, 1 << 20, PEACE_FOREVER);
+    else if (strcmp(row, "stride") == 0) strides(row);
     else if (strcmp(row, "limit") == 0) pingpong(row, 8, 10000000000);
     else if (strcmp(row, "post") == 0) posts();
     else if (strcmp(row, "startup") == 0) {

@@ -48,4 +48,7 @@ static inline void bind_to(int n)
 }
 
 #define MOST_SAMPLES 200000
+
+/* The row `stride`: 1 MiB in blocks with a gap as long behind each, at both ends. */
+enum { BLOCK = 64, BLOCKS = 16384, STRIDE = 2 * BLOCK };
 #endif

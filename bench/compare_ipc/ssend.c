@@ -6,7 +6,8 @@
 
 #include "samples.h"
 
-static void pingpong(int rank, int bytes, double seconds, const char *row)
+/* `count` of `type`, `bytes` from the first byte to the last. */
+static void pingpong(int rank, int bytes, int items, MPI_Datatype type, size_t message, double seconds, const char *row)
 {
     char *memory = calloc(1, (size_t)bytes + 1);
     double *samples = malloc(MOST_SAMPLES * sizeof *samples);
@@ -17,16 +18,16 @@ static void pingpong(int rank, int bytes, double seconds, const char *row)
         uint64_t start = now_ns();
         if (rank == 0) {
             memory[0] = (char)(go = start < end && count < MOST_SAMPLES);
-            MPI_Ssend(memory, bytes, MPI_CHAR, 1, 0, MPI_COMM_WORLD);
-            MPI_Recv(memory, bytes, MPI_CHAR, 1, 0, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+            MPI_Ssend(memory, items, type, 1, 0, MPI_COMM_WORLD);
+            MPI_Recv(memory, items, type, 1, 0, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
             if (go && i > 20) samples[count++] = (double)(now_ns() - start) / 2;
         } else {
-            MPI_Recv(memory, bytes, MPI_CHAR, 0, 0, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+            MPI_Recv(memory, items, type, 0, 0, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
             go = memory[0];
-            MPI_Ssend(memory, bytes, MPI_CHAR, 0, 0, MPI_COMM_WORLD);
+            MPI_Ssend(memory, items, type, 0, 0, MPI_COMM_WORLD);
         }
     }
-    if (rank == 0) print_samples(row, (size_t)bytes, samples, count);
+    if (rank == 0) print_samples(row, message, samples, count);
 }
 
 /* The receiver waits for 10 ms: from the send to its return there. */
@@ -59,8 +60,14 @@ int main(int argc, char **argv)
     if (strcmp(row, "onecore") == 0) bind_to(0);
     else bind_to(rank);
     if (strcmp(row, "sleeper") == 0) sleeper(rank, seconds);
-    else if (strcmp(row, "bulk") == 0) pingpong(rank, 1 << 20, seconds, row);
-    else pingpong(rank, 8, seconds, row);
+    else if (strcmp(row, "bulk") == 0) pingpong(rank, 1 << 20, 1 << 20, MPI_CHAR, 1 << 20, seconds, row);
+    else if (strcmp(row, "stride") == 0) {
+        MPI_Datatype stride;
+        MPI_Type_vector(BLOCKS, BLOCK, STRIDE, MPI_CHAR, &stride);
+        MPI_Type_commit(&stride);
+        pingpong(rank, BLOCKS * STRIDE, 1, stride, (size_t)BLOCKS * BLOCK, seconds, row);
+        MPI_Type_free(&stride);
+    } else pingpong(rank, 8, 8, MPI_CHAR, 8, seconds, row);
     MPI_Finalize();
     return 0;
 }
