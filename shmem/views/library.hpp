@@ -152,7 +152,7 @@ class Count {
 };
 
 struct Counters {
-  Count write_acquires, read_acquires, again, waited, copied_bytes, brought_bytes, twins, messages;
+  Count write_acquires, read_acquires, again, waited, copied_bytes, brought_bytes, twins, messages, rounds;
   void show() {
     write_acquires.show("vdc_write_acquires", "views acquired for writing");
     again.show("vdc_again", "of these, by the owner, whom nobody had asked");
@@ -162,6 +162,7 @@ struct Counters {
     brought_bytes.show("vdc_brought_bytes", "bytes of views brought to processes that were ahead");
     twins.show("vdc_twins", "pages whose content was kept for comparison");
     messages.show("vdc_messages", "Portals operations on other nodes");
+    rounds.show("vdc_rounds", "round trips to other nodes waited for while views were passed on");
   }
 };
 
@@ -183,6 +184,7 @@ struct Library {
   double stepped_at = 0;
   std::vector<Delivery> deliveries;
   Counters counters;
+  bool probes = false;  // looks for a circle now, which is no part of handing over
 
   uint64_t generation() const { return generation_; }
   Header& header() { return *reinterpret_cast<Header*>(own_block); }

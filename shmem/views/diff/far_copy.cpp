@@ -316,7 +316,10 @@ bool last_look(View& view, int q, Word& word) {
 Copied copy_from_far(View& view, int q) {
   FarCopy& far = view.far;
   if (far.step != FarCopy::Step::none && (far.from != q || !far.unused)) abandon_copy(view);
-  if (far.step == FarCopy::Step::none && !start_by_notice(view, far, q)) start(view, far, q, false);
+  if (far.step == FarCopy::Step::none && !start_by_notice(view, far, q)) {
+    start(view, far, q, false);
+    ++library.counters.rounds;
+  }
   far.unused = true;
   struct Ended {
     FarCopy& far;
@@ -354,6 +357,7 @@ Copied copy_from_far(View& view, int q) {
         far.versions.assign(view.blocks.size(), far.slot.version);
       } else if (far.index_length != far.slot.index_length || far.index_at != far.slot.index_at) {
         ask_for_index(view, far, q, far.slot.index_at, far.slot.index_length);
+        ++library.counters.rounds;
         // The look or the announcement has been answered, so the order counts no more.
         if (far.fetched.empty()) {
           add_expected(view, far, true);
@@ -363,7 +367,10 @@ Copied copy_from_far(View& view, int q) {
       }
     } else if (far.step == FarCopy::Step::index) {
       far.step = FarCopy::Step::data;
-      if (ask_for_rest(view, far, q)) far.late = true;
+      if (ask_for_rest(view, far, q)) {
+        far.late = true;
+        ++library.counters.rounds;
+      }
     } else {
       far.lately_in_place = far.in_place;
       apply(view, far, q);

@@ -27,6 +27,8 @@ void Net::issued(int code, const char* call) {
   library.counters.messages += 1;
 }
 
+void Net::waits_for_round() { library.counters.rounds += !library.probes; }
+
 void refuse(int code, const char* sentence, ...) {
   char text[512];
   va_list args;

@@ -59,6 +59,7 @@ bool Net::dead(int pe) {
 
 // A failure would end all later waits at once: so what follows is counted afresh after one.
 bool Net::answered(Operations& batch, int pe) {
+  waits_for_round();
   const int code = batch.quiet();
   if (code == PTL_OK) return true;
   if (code != PTL_FAIL) check(code, "PtlCTWait");

@@ -122,6 +122,7 @@ class Net {
   static void check(int code, const char* call);
   // Counts a message that was issued with this code.
   static void issued(int code, const char* call);
+  static void waits_for_round();
   // Calls message(offset, length) for parts of at most `most` bytes; no bytes are a message, too.
   template <class Message>
   static void in_messages(size_t bytes, size_t most, const char* call, Message&& message) {

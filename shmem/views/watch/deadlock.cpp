@@ -49,7 +49,9 @@ struct Words {
 
 std::vector<std::pair<int, uint64_t>> DeadlockProbe::follow() const {
   Words words;
+  library.probes = true;
   auto chain = follow_waits(words, library.me, library.n);
+  library.probes = false;
   if (chain.empty()) library.net.clear();
   return chain;
 }
