@@ -143,11 +143,18 @@ void start(View& view, FarCopy& far, int q, bool looks) {
   library.net.get(far.batch, q, library.layout.slot(view.id), &far.slot, sizeof far.slot);
   const auto known = view.far_index.find(q);
   const bool kept = is_kept(view);
+  // All of a declared view lies in the same place everywhere; of what version its blocks are the slot says, mostly.
+  const auto expect_all = [&] {
+    if (view.mode != VDCX_OVERWRITE && view.declared && view.bytes <= kAtOnce)
+      for (const Range& piece : view.pieces) add(far.fetched, piece.offset, piece.bytes);
+  };
   if (known != view.far_index.end() && (kept || known->second.second * entry_bytes(view) <= library.net.ordered()) && expects_news(view)) {
     ask_for_index(view, far, q, known->second.first, known->second.second);
     add_expected(view, far, kept);
-    if (view.mode != VDCX_OVERWRITE && view.declared && view.bytes <= kAtOnce)
-      for (const Range& piece : view.pieces) add(far.fetched, piece.offset, piece.bytes);
+    expect_all();
+    ask_for_fetched(far, q, kept);
+  } else if (known == view.far_index.end() && expects_news(view)) {
+    expect_all();
     ask_for_fetched(far, q, kept);
   }
   if (looks) library.net.fetch(far.batch, q, word_of(view), PTL_BOR, 0, &far.words[1]);

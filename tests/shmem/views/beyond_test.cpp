@@ -1,10 +1,8 @@
 // Calls of vdc.h beyond the paper: limits of time, ahead, streams, circles, and every wrong call with its code and a
 // sentence.
-#include <atomic>
 #include <thread>
 #include <vdc.hpp>
 
-#include "portals/portals4_ext.h"
 #include "process.hpp"
 
 namespace {
@@ -339,13 +337,6 @@ TEST(Beyond, ADestroyedViewsNumberServesANewOne) {
   EXPECT_EQ(data[1], count());
   EXPECT_OK(Vdcx_release(view));
   together();
-}
-
-// A counter that ptlstat shows of this process.
-uint64_t counted(const char* name) {
-  uint64_t* count = nullptr;
-  EXPECT_EQ(PtlxCountAdd(name, "", &count), PTL_OK);
-  return std::atomic_ref(*count).load();
 }
 
 TEST(Counted, BytesOfAnAcquireDoNotGrowWithSessions) {

@@ -6,11 +6,14 @@
 #include <vdc.h>
 
 #include <algorithm>
+#include <atomic>
 #include <cstdlib>
 #include <cstring>
 #include <random>
 #include <string>
 #include <vector>
+
+#include "portals/portals4_ext.h"
 
 inline int me() { return Vdc_proc_id; }
 inline int count() { return Vdc_nprocs; }
@@ -36,3 +39,10 @@ inline void declare(int view, void* start, size_t bytes, Vdcx_finding how = VDCX
   EXPECT_EQ(Vdcx_declare(view, &piece, 1, how), VDCX_SUCCESS) << Vdcx_explain();
 }
 #define EXPECT_OK(call) EXPECT_EQ(call, VDCX_SUCCESS) << Vdcx_explain()
+
+// A counter that ptlstat shows of this process.
+inline uint64_t counted(const char* name) {
+  uint64_t* count = nullptr;
+  EXPECT_EQ(PtlxCountAdd(name, "", &count), PTL_OK);
+  return std::atomic_ref(*count).load();
+}

@@ -1,0 +1,50 @@
+// Round trips between processes of different nodes: how many are waited for, and that short data come ahead of being asked for. On a node
+// there are none.
+#include "tests/shmem/views/process.hpp"
+
+namespace {
+
+uint64_t rounds() { return counted("vdc_rounds"); }
+
+// A view that process `manager` manages.
+int view_managed_by(int manager) {
+  int view = fresh_view();
+  while (view % count() != manager) view = fresh_view();
+  return view;
+}
+
+void fill(char* data, size_t bytes, int number) {
+  for (size_t i = 0; i < bytes; ++i) data[i] = static_cast<char>(number * 31 + static_cast<int>(i % 101));
+}
+bool holds(const char* data, size_t bytes, int number) {
+  for (size_t i = 0; i < bytes; ++i)
+    if (data[i] != static_cast<char>(number * 31 + static_cast<int>(i % 101))) return false;
+  return true;
+}
+
+// Its place in the queue is the manager's word; all else is asked for together with the announcement.
+TEST(Rounds, ADeclaredViewThatIsSeenForTheFirstTimeComesWithTheAnnouncement) {
+  if (count() < 2) GTEST_SKIP() << "needs two processes";
+  for (const size_t bytes : {size_t{64}, size_t{1000}, size_t{30'000}})
+    for (const int manager : {0, 1}) {
+      auto* data = shared<char>(bytes);
+      const int view = view_managed_by(manager);
+      declare(view, data, bytes, VDCX_WHOLE);
+      if (me() == 0) {
+        EXPECT_OK(Vdcx_acquire(view, VDCX_WRITE, -1));
+        fill(data, bytes, manager);
+        EXPECT_OK(Vdcx_release(view));
+      }
+      together();
+      if (me() == 1) {
+        const uint64_t before = rounds();
+        EXPECT_OK(Vdcx_acquire(view, VDCX_WRITE, -1));
+        EXPECT_LE(rounds() - before, manager == 1 ? 1u : 2u) << bytes;
+        EXPECT_TRUE(holds(data, bytes, manager)) << bytes;
+        EXPECT_OK(Vdcx_release(view));
+      }
+      together();
+    }
+}
+
+}  // namespace
