@@ -107,6 +107,7 @@ struct View {
   bool ahead = false;    // by Vdcx_begin
   bool asked_push = false;
   ReleaseNotice release_notice;  // by whom this request waited for
+  uint64_t looked = 0;           // the word of the process that was asked, behind the asking
   unsigned hint = 0;             // 1 + the process that was copied from last
   Vdcx_mode mode = VDCX_READ;
   bool held = false;  // for writing

@@ -46,11 +46,18 @@ void Site::say_what_is_here(unsigned q) {
 void Site::ask(unsigned q) {
   const uint64_t bit = uint64_t{1} << (me() % 32);
   const auto together = net().bundle();
+  const bool far = !net().near(static_cast<int>(q), 0);
   if (view.asked_push) {
-    if (!net().near(static_cast<int>(q), 0)) say_what_is_here(q);
+    if (far) say_what_is_here(q);
     net().tell(static_cast<int>(q), library.layout.push_word(view.id, me()), PTL_BOR, bit);
   }
-  net().fetch(static_cast<int>(q), library.layout.bit_word(view.id, me()), PTL_BOR, bit);
+  if (!far) {
+    net().fetch(static_cast<int>(q), library.layout.bit_word(view.id, me()), PTL_BOR, bit);
+    return;
+  }
+  // The look that follows travels behind it.
+  net().tell(static_cast<int>(q), library.layout.bit_word(view.id, me()), PTL_BOR, bit);
+  view.looked = net().load(static_cast<int>(q), library.layout.slot(view.id) + offsetof(Slot, word));
 }
 
 bool Site::take_back(unsigned q) {

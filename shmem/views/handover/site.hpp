@@ -33,6 +33,7 @@ struct Site {
     if (!net().near(static_cast<int>(q), 0)) {
       if (view.request.at == At::look || view.request.at == At::hint) return look_far(view, static_cast<int>(q));
       if (view.request.at == At::check && last_look(view, static_cast<int>(q), word)) return word;
+      if (view.request.at == At::look_again) return {view.looked};
     }
     return {net().load(static_cast<int>(q), library.layout.slot(view.id) + offsetof(Slot, word))};
   }
@@ -85,8 +86,9 @@ struct Site {
   void take_readers(bool lost);
   bool served() { return !any_reader() || all_served(); }
   bool all_served();
+  // Nobody waits for the answer: a later bit of this process at the same word comes behind it.
   void thank(unsigned q) {
-    net().fetch(static_cast<int>(q), library.layout.bit_word(view.id, me()), PTL_BAND, ~(uint64_t{1} << (32 + me() % 32)));
+    net().tell(static_cast<int>(q), library.layout.bit_word(view.id, me()), PTL_BAND, ~(uint64_t{1} << (32 + me() % 32)));
     net().ring(static_cast<int>(q));
     net().clear();
   }

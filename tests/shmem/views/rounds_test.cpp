@@ -47,4 +47,42 @@ TEST(Rounds, ADeclaredViewThatIsSeenForTheFirstTimeComesWithTheAnnouncement) {
     }
 }
 
+// A look, the bit together with a look behind it: two rounds. When it is told: the data, and nobody waits for what says that they are read.
+TEST(Rounds, AReaderWhoWaitsAsksAndLooksAtOnce) {
+  if (count() < 2) GTEST_SKIP() << "needs two processes";
+  constexpr size_t kBytes = 5000;
+  auto* data = shared<char>(kBytes);
+  const int view = view_managed_by(0);
+  declare(view, data, kBytes, VDCX_WHOLE);
+  uint64_t fewest_to_wait = ~uint64_t{0}, fewest_to_read = ~uint64_t{0};
+  for (int round = 0; round < 4; ++round) {
+    if (me() == 0) {
+      EXPECT_OK(Vdcx_acquire(view, VDCX_WRITE, -1));
+      fill(data, kBytes, round);
+    }
+    together();
+    const uint64_t before = rounds();
+    if (me() == 1) {
+      EXPECT_EQ(Vdcx_acquire(view, VDCX_READ, 0), VDCX_ERR_TIMEOUT);
+    }
+    const uint64_t waits = rounds();
+    together();
+    if (me() == 0) {
+      EXPECT_OK(Vdcx_release(view));
+    }
+    if (me() == 1) {
+      EXPECT_OK(Vdcx_acquire(view, VDCX_READ, -1));
+      EXPECT_TRUE(holds(data, kBytes, round));
+      EXPECT_OK(Vdcx_release(view));
+      fewest_to_wait = std::min(fewest_to_wait, waits - before);
+      fewest_to_read = std::min(fewest_to_read, rounds() - waits);
+    }
+    together();
+  }
+  if (me() == 1) {
+    EXPECT_LE(fewest_to_wait, 2u);
+    EXPECT_LE(fewest_to_read, 1u);
+  }
+}
+
 }  // namespace
