@@ -1,8 +1,10 @@
-// far_bring.cpp: data put to a process on another node, which acquires ahead, by who releases them.
+// far_bring.cpp: data put to a process on another node by who releases them: because it acquires ahead, or as they are few.
 #include <algorithm>
+#include <cstring>
 
 #include "shmem/views/diff/far_copy.hpp"
 #include "shmem/views/diff/index.hpp"
+#include "shmem/views/diff/pieces.hpp"
 
 namespace portunus::views {
 namespace {
@@ -63,6 +65,48 @@ bool bring_far(View& view, int p, bool reader) {
   net.put(*delivery, p, library.layout.slot(view.id) + offsetof(Slot, version), &mine.version, 2 * sizeof(uint64_t));
   net.finish(*delivery, p, library.layout.slot(view.id) + offsetof(Slot, notice), static_cast<uint64_t>(Notice::brought));
   library.deliveries.push_back({std::move(delivery), view.id, p, reader});
+  return true;
+}
+
+void send_released(const View& view, int p) {
+  if (view.bytes > ReleasedData::kMostBytes) return;
+  const Slot& mine = library.slot(view.id);
+  ReleasedData data;
+  data.view = static_cast<uint64_t>(view.id) + 1;
+  data.version = mine.version;
+  data.generation = mine.generation;
+  data.meaning = view.meaning;
+  data.index_at = mine.index_at;
+  data.bytes = view.bytes;
+  if (data.words() > 0) data.data[data.words() - 1] = 0;
+  pack(view, reinterpret_cast<char*>(data.data));
+  data.sum = data.right_sum();
+  library.net.put_small(p, library.layout.released_data_of(static_cast<unsigned>(library.me)), &data, data.size());
+}
+
+bool take_released(const View& view, int q, const ReleaseNotice& notice, FarCopy& far) {
+  if (view.bytes > ReleasedData::kMostBytes) return false;
+  ReleasedData data;
+  auto* const words = reinterpret_cast<uint64_t*>(&data);
+  auto* const there = reinterpret_cast<uint64_t*>(library.own_block + library.layout.released_data_of(static_cast<unsigned>(q)));
+  // The engine may be writing: what is torn has another sum.
+  const auto load = [&](size_t first, size_t end) {
+    for (size_t i = first; i < end; ++i) words[i] = own(there[i]).load(std::memory_order_relaxed);
+  };
+  constexpr size_t kHeaderWords = ReleasedData::kHeader / sizeof(uint64_t);
+  load(0, kHeaderWords);
+  if (data.view != static_cast<uint64_t>(view.id) + 1 || data.version != notice.version() || data.bytes != view.bytes ||
+      data.generation != notice.generation() || data.meaning != view.meaning)
+    return false;
+  load(kHeaderWords, kHeaderWords + data.words());
+  if (!data.is_right()) return false;
+  memcpy(far.staged.of(view.bytes), data.data, view.bytes);
+  size_t at = 0;
+  for (const Range& piece : view.pieces) {
+    far.fetched.push_back({piece.offset, piece.bytes, at});
+    at += piece.bytes;
+  }
+  far.slot.index_at = data.index_at, far.slot.index_length = view.blocks.size();
   return true;
 }
 

@@ -111,18 +111,19 @@ bool start_by_notice(View& view, FarCopy& far, int q) {
   const ReleaseNotice notice = std::exchange(view.release_notice, {});
   Slot& mine = library.slot(view.id);
   const auto known = view.far_index.find(q);
-  if (!notice.says_version() || known == view.far_index.end() ||
-      notice.generation() != own(mine.generation).load(std::memory_order_relaxed))
-    return false;
-  if (notice.version() > version_here(view) && !(view.declared && notice.uniform())) return false;
-  far.from = q;
+  if (!notice.says_version() || notice.generation() != own(mine.generation).load(std::memory_order_relaxed)) return false;
+  const bool is_news = notice.version() > version_here(view);
+  if (is_news && !(view.declared && notice.uniform())) return false;
   far.index_length = 0;
   far.fetched.clear(), far.requested.clear();
-  far.looks = false, far.late = false;
   far.slot = {};
+  const bool came = is_news && view.mode != VDCX_OVERWRITE && take_released(view, q, notice, far);
+  if (!came && known == view.far_index.end()) return false;
+  far.from = q;
+  far.looks = false, far.late = false;
   far.slot.version = notice.version();
   far.slot.uniform = notice.uniform() ? notice.version() : 0;
-  far.slot.index_at = known->second.first, far.slot.index_length = known->second.second;
+  if (!came) far.slot.index_at = known->second.first, far.slot.index_length = known->second.second;
   far.slot.meaning = view.meaning;
   far.slot.generation = notice.generation();
   library.net.open(far.batch);

@@ -11,6 +11,10 @@ namespace portunus::views {
 
 Copied copy_from_far(View& view, int q);
 bool bring_far(View& view, int p, bool reader);
+// Puts the data of a short declared view, all of whose blocks are of its version, to where process p finds them when it has been told.
+void send_released(const View& view, int p);
+// The data that came so from q, packed in far.staged and listed in far.fetched; false: there are none of what the notice says.
+bool take_released(const View& view, int q, const ReleaseNotice& notice, FarCopy& far);
 // Refuses when the two processes mean different things by the view's number; forgets what is older than a destruction.
 bool same_view(View& view, int q, const Slot& theirs);
 PageEntry& detected_entry(View& view, uint64_t page);

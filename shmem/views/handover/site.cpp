@@ -33,6 +33,8 @@ void Site::tell_released(unsigned p) {
   const uint64_t version = own(slot().version).load(std::memory_order_relaxed);
   const bool uniform = view.declared && own(slot().uniform).load(std::memory_order_relaxed) == version;
   const ReleaseNotice word = ReleaseNotice::yes(version, uniform, own(slot().generation).load(std::memory_order_relaxed));
+  const auto together = net().bundle();
+  if (uniform && word.says_version() && !net().near(static_cast<int>(p), 0)) send_released(view, static_cast<int>(p));
   net().store(static_cast<int>(p), library.layout.slot(view.id) + offsetof(Slot, notice), word.bits);
 }
 

@@ -87,7 +87,8 @@ Layout::Layout(size_t pages, unsigned processes) {
   bits = slots + aligned(VDC_NVIEWS * sizeof(Slot));
   pushes = bits + aligned(VDC_NVIEWS * bit_words * 8);
   request_notices = pushes + aligned(VDC_NVIEWS * bit_words * 8);
-  pool = request_notices + aligned(processes * sizeof(RequestNotice));
+  released_data = request_notices + aligned(processes * sizeof(RequestNotice));
+  pool = released_data + aligned(processes * sizeof(ReleasedData));
   pool_bytes = aligned(pages * kPage / 4 + (size_t{1} << 20));
   arena = pool + pool_bytes;
   arena_bytes = pages * kPage;

@@ -1,8 +1,8 @@
 // layout.hpp: what lies where in the one block of the symmetric heap that the library keeps: the same offsets in every
 // process.
 //
-//      | Header | turns | stage | page owners | sizes of blocks | Slots | readers' bits | what they have | index pool | arena: the
-//      shared pages |
+//      | Header | turns | stage | page owners | sizes of blocks | Slots | readers' bits | what they have | data of
+//      released views | index pool | arena: the shared pages |
 //
 // Thread: words are read and written by other processes: atomics only, but for data that the hand-over protects.
 // Invariants: all starts at zero.
@@ -11,6 +11,7 @@
 #include <cstddef>
 #include <cstdint>
 
+#include "shmem/views/handover/released_data.hpp"
 #include "shmem/views/handover/request_notice.hpp"
 
 namespace portunus::views {
@@ -53,7 +54,7 @@ struct alignas(128) Slot {
 static_assert(sizeof(Slot) == 128);
 
 struct Layout {
-  size_t turns, stage, owners, sizes, slots, bits, pushes, request_notices, pool, pool_bytes, arena, arena_bytes, total;
+  size_t turns, stage, owners, sizes, slots, bits, pushes, request_notices, released_data, pool, pool_bytes, arena, arena_bytes, total;
   size_t bit_words;  // per view: 32 processes each, those who asked below, those who are served above
 
   Layout() = default;
@@ -61,6 +62,7 @@ struct Layout {
   size_t slot(int view) const { return slots + static_cast<size_t>(view) * sizeof(Slot); }
   size_t bit_word(int view, unsigned process) const { return bits + (static_cast<size_t>(view) * bit_words + process / 32) * 8; }
   size_t request_notice_of(unsigned process) const { return request_notices + process * sizeof(RequestNotice); }
+  size_t released_data_of(unsigned process) const { return released_data + process * sizeof(ReleasedData); }
   size_t push_word(int view, unsigned process) const { return pushes + (static_cast<size_t>(view) * bit_words + process / 32) * 8; }
 };
 

@@ -8,6 +8,7 @@
 #include "shmem/views/diff/compare.hpp"
 #include "shmem/views/diff/expected.hpp"
 #include "shmem/views/handover/release_notice.hpp"
+#include "shmem/views/handover/released_data.hpp"
 #include "shmem/views/handover/request_notice.hpp"
 #include "shmem/views/watch/blocked.hpp"
 
@@ -149,6 +150,30 @@ TEST(RequestNotice, IsTakenOnlyWholeAndForTheSameView) {
     torn[i] = words[i];
     if (i == 0) continue;  // they are for the same view
     EXPECT_EQ(std::bit_cast<RequestNotice>(torn).is_for(3), torn == words) << i;
+  }
+}
+
+TEST(ReleasedData, IsTakenOnlyWhole) {
+  std::mt19937_64 random(11);
+  for (const size_t bytes : {size_t{0}, size_t{1}, size_t{8}, size_t{100}, ReleasedData::kMostBytes}) {
+    ReleasedData one{}, other{};
+    for (ReleasedData* data : {&one, &other}) {
+      data->view = 4;
+      data->version = 10 + (data == &other);
+      data->bytes = bytes;
+      for (uint64_t& word : data->data) word = random();
+      data->sum = data->right_sum();
+      EXPECT_TRUE(data->is_right()) << bytes;
+    }
+    auto torn = std::bit_cast<std::array<uint64_t, 128>>(one);
+    const auto words = std::bit_cast<std::array<uint64_t, 128>>(other);
+    const size_t all = other.size() / 8;
+    for (size_t i = 1; i < all; ++i) {
+      torn[i] = words[i];
+      EXPECT_EQ(std::bit_cast<ReleasedData>(torn).is_right(), i + 1 == all) << bytes << ", word " << i;
+    }
+    other.bytes = ~uint64_t{0};
+    EXPECT_FALSE(other.is_right());
   }
 }
 
