@@ -204,8 +204,9 @@ static __inline__ peace_piece_t peace_stride(const void *memory, size_t count, s
 
 /* As the calls of sections 2 to 4 whose names they begin with, at ports with buffers and without: limits, flags, PEACE_CUT, order and what
  * a withdrawn message means are theirs. PEACE_ARG beyond that: the list cannot be read, its pieces are more than half of all bytes that
- * there can be, or the memory of one may not be read (written): peace_explain says which. Nothing was sent or received then. Blocks of up
- * to 16 bytes take about a nanosecond each; the rest costs what a copy does. */
+ * there can be, or the memory of one may not be read (written): peace_explain says which. Nothing was sent or received then. Cost: that
+ * of a copy; blocks of up to 16 bytes take half a nanosecond each. To look at the memory of more than eight pieces takes a system call
+ * for each, unless all of the range that they lie in is memory. */
 int peace_send_pieces(peace_address_t to, uint32_t type, const peace_piece_t *pieces, size_t count, unsigned flags, int64_t limit,
                       size_t *moved);
 int peace_receive_pieces(peace_port_t port, peace_pattern_t which, const peace_piece_t *pieces, size_t count, int64_t limit,
