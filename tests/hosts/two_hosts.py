@@ -35,7 +35,7 @@ import tempfile
 import time
 
 SKIPPED = 77
-LIMIT_S = 120  # ends jobs that hang; no measure of speed
+LIMIT_S = 280  # ends jobs that hang; no measure of speed
 NAME = "ptl{pid}{side}"
 
 
