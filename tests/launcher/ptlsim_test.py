@@ -229,6 +229,14 @@ class Misfortunes(unittest.TestCase):
 
 
 class Refusals(unittest.TestCase):
+    def test_more_ranks_than_a_process_may_have_mappings_for_are_refused(self):
+        with open("/proc/sys/vm/max_map_count", encoding="ascii") as file:
+            if int(file.read()) > 65536 * 20:
+                self.skipTest("a process may have mappings for 65536 ranks here")
+        done = run(PTLSIM, "-n", "65536", SIMULATED, "ring")
+        self.assertEqual(done.returncode, 2)
+        self.assertRegex(done.stderr, r"^ptlsim: 65536 ranks need some \d+ mappings, and a process may have \d+ here; [^\n]*max_map_count[^\n]*\n$")
+
     def test_bad_use_and_programs_that_cannot_be_simulated_are_refused_with_a_sentence(self):
         for words, text in (((sys.executable,), "is not linked with a library of Portunus|position independent"), (("/nonsense",), "there is no program"),
                             ((__file__,), "is not a program of this machine"), ((STATIC,), "linked statically"), ((), "which program"),

@@ -112,11 +112,24 @@ void set_environment(const JobOptions& job) {
   if (job.network.rendezvous) setenv("MPIADI_EAGER_LIMIT", std::to_string(job.network.rendezvous).c_str(), 1);
 }
 
+// Each rank's copies of libraries, and its pools, are mappings of their own.
+void check_mappings(uint32_t ranks) {
+  constexpr uint64_t kOfRank = 20, kOthers = 1000;
+  uint64_t most = 0;
+  if (!(std::ifstream("/proc/sys/vm/max_map_count") >> most)) return;
+  const uint64_t needed = kOfRank * ranks + kOthers;
+  if (needed > most)
+    throw std::runtime_error(std::to_string(ranks) + " ranks need some " + std::to_string(needed) + " mappings, and a process may have " +
+                             std::to_string(most) + " here; sysctl -w vm.max_map_count=" + std::to_string(needed) +
+                             " (as root) allows more, or simulate fewer ranks");
+}
+
 int run(int argc, char** argv) {
   int status = 0;
   std::optional<Options> options = read_options(argc, argv, status);
   if (!options) return status;
   start_again(argv, options->job.ranks);
+  check_mappings(options->job.ranks);
   set_environment(options->job);
   const std::string program = path_of(options->job.command[0]);
   std::optional<Record> record;
