@@ -5,6 +5,7 @@
 // Source: MPI-5.0, 7.7.
 #pragma once
 
+#include <algorithm>
 #include <map>
 #include <mutex>
 #include <optional>
