@@ -3,10 +3,10 @@
 
 #include <sys/mman.h>
 
-#include <memory>
 #include <mutex>
 #include <vector>
 
+#include "engine/client/deaths.hpp"
 #include "mpi-adi/core/device.hpp"
 #include "mpi-adi/tool/event.hpp"
 #include "mpi-adi/ulfm/agreement.hpp"
@@ -49,34 +49,69 @@ bool waits(const Request& request) {
          (request.comm->is_revoked() || concerned(*request.comm, request.source));
 }
 
-class Watch final : public Attachment {
+// Hears of deaths by a signal, an event like any other: one counter counts them, and its next step sets the signal off.
+class DeathWatch final : public Attachment {
  public:
-  explicit Watch(int rank) : rank_(rank) {
-    signal.special = true;
-    signal.attached = this;
+  DeathWatch() {
+    signal_.special = true;
+    signal_.attached = this;
+  }
+  int watch(int rank) {
+    if (!deaths_.is_open()) {
+      int result = deaths_.open(device.ni);
+      if (result == PTL_OK) result = await_more_than(0);
+      if (result != PTL_OK) return result;
+    }
+    ranks_.push_back(rank);
+    const int result = deaths_.watch(process(rank));
+    return result == PTL_OK ? PtlxCTWatch(device.arrived_early, process(rank)) : result;  // who probes sleeps there
+  }
+  void close() {
+    deaths_.close();
+    ranks_.clear();
   }
   void completed(Request&) override {
-    if (failures.peers[rank_].exchange(Peer::lost, std::memory_order_acq_rel) == Peer::lost) return;
-    PtlCTFree(death);
-    failures.count.fetch_add(1, std::memory_order_acq_rel);
-    tool::emit(tool::Event::process_lost, rank_);
+    const int lost = take_lost();
+    if (lost == 0) return;
+    failures.count.fetch_add(static_cast<uint32_t>(lost), std::memory_order_acq_rel);
     std::vector<Request*> waiting;
     pool.for_each([&](Request& request) {
       if (waits(request)) waiting.push_back(&request);
     });
     if (failures.blocked && waits(*failures.blocked)) waiting.push_back(failures.blocked);
     for (Request* request : waiting) tell(*request);
-    put_off.add(signal);
+    put_off.add(signal_);
     ulfm::look_at_agreements();
   }
   void released() override {}
 
-  Request signal;
-  ptl_handle_ct_t death = PTL_INVALID_HANDLE;  // counts it
+  std::mutex mutex;
 
  private:
-  int rank_;
+  int await_more_than(uint64_t deaths) {
+    return PtlTriggeredPut(device.md_sent, 0, 0, PTL_NO_ACK_REQ, device.self, kSignalPortal, 0, 0, &signal_, 0, deaths_.counter(),
+                           deaths + 1);
+  }
+  // How many have died since it was called last.
+  int take_lost() {
+    std::lock_guard lock(mutex);
+    await_more_than(deaths_.count());  // those that die from now on, and are found here all the same, set off a signal in vain
+    return static_cast<int>(std::erase_if(ranks_, [&](int rank) {
+      if (!deaths_.includes(process(rank))) return false;
+      failures.peers[rank].store(Peer::lost, std::memory_order_release);
+      tool::emit(tool::Event::process_lost, rank);
+      return true;
+    }));
+  }
+
+  Request signal_;
+  client::Deaths deaths_;
+  std::vector<int> ranks_;  // that are watched, and live
 };
+DeathWatch& death_watch() {
+  static auto& only = *new DeathWatch;
+  return only;
+}
 
 class Reminder final : public Attachment {
  public:
@@ -90,21 +125,7 @@ class Reminder final : public Attachment {
   Request event;
 };
 
-std::mutex mutex;
-std::vector<std::unique_ptr<Watch>>& watches() {
-  static auto& all = *new std::vector<std::unique_ptr<Watch>>;
-  return all;
-}
 int job_size = 0;
-
-int watch(Watch& watch, int rank) {
-  int result = PtlCTAlloc(device.ni, &watch.death);
-  if (result == PTL_OK)
-    result = PtlTriggeredPut(device.md_sent, 0, 0, PTL_NO_ACK_REQ, device.self, kSignalPortal, 0, 0, &watch.signal, 0, watch.death, 1);
-  if (result == PTL_OK) result = PtlxCTWatch(watch.death, process(rank));
-  if (result == PTL_OK) result = PtlxCTWatch(device.arrived_early, process(rank));  // who probes sleeps there
-  return result;
-}
 
 }  // namespace
 
@@ -119,19 +140,18 @@ bool open_failures(int size) {
 }
 
 void close_failures() {
-  watches().clear();
+  death_watch().close();
   munmap(failures.peers, kMaxRanks);
   failures.peers = nullptr;
 }
 
 bool meet(int rank) {
-  std::lock_guard lock(mutex);
+  std::lock_guard lock(death_watch().mutex);
   if (failures.peers[rank].load(std::memory_order_relaxed) == Peer::lost) return false;
   if (failures.peers[rank].load(std::memory_order_relaxed) == Peer::watched) return true;
   failures.peers[rank].store(Peer::watched, std::memory_order_relaxed);
   if (device.self.rank == static_cast<ptl_rank_t>(rank)) return true;
-  watches().push_back(std::make_unique<Watch>(rank));
-  watch(*watches().back(), rank);  // a rank that cannot be watched is one whose death is not told
+  death_watch().watch(rank);  // a rank that cannot be watched is one whose death is not told
   return true;
 }
 

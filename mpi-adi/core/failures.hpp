@@ -1,8 +1,8 @@
 // failures.hpp: ranks that have died.
 //
 // Portals ends operations that it has under way with a dead process, but says nothing to those who wait for its messages. So
-// every rank that this process deals with is watched: a counter of its own counts its death and sets off a signal to this
-// process, an event like any other, whose handler fails the receives that name the rank, or anybody in a communicator of it, unless
+// every rank that this process deals with is watched: a counter counts deaths and sets off a signal to this process, an event
+// like any other, whose handler asks who has died and fails the receives that name the rank, or anybody in a communicator of it, unless
 // that has acknowledged its death (ulfm/). A request of the user's for a message from anybody is not failed, but pending: others may
 // still send it; what would complete it raises MPIX_ERR_PROC_FAILED_PENDING until the death is acknowledged.
 // Thread: any. Source: MPI-5.0, 9.3 (MPI_ERR_PROC_ABORTED); portals4_ext.h, PtlxCTWatch.
