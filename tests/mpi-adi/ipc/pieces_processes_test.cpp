@@ -66,7 +66,7 @@ int mirror(PeerProcess& me) {
     peace_message_t message;
     if (peace_receive(me.port, kAny, order, sizeof order, kPatience, &message) != PEACE_OK) return 2;
     if (message.type == kStop) return 0;
-    const auto [bytes, number] = order;
+    const uint64_t bytes = order[0], number = order[1];
     const auto exchange = [&](auto& memory) {
       if (peace_receive_pieces(me.port, kAny, memory.pieces.data(), memory.pieces.size(), kPatience, &message) != PEACE_OK) return 3;
       if (message.moved != bytes || !memory.holds(number, bytes)) return 4;
