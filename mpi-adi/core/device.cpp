@@ -196,8 +196,8 @@ const char* start(bool threaded, ptlx_job_t& job) {
 void stop() {
   continuation::stop();
   GOAL_Finalize();
-  PtlNIFini(device.ni);  // frees all that belongs to it
   close_failures();
+  PtlNIFini(device.ni);  // frees all that belongs to it
   PtlFini();
   PtlxJobFini();
 }
