@@ -21,7 +21,7 @@ Snapshot::Snapshot(const Target& target, const Description& mpi, const client::E
   // Before MPI_Init and after MPI_Finalize there is nothing.
   if (roots_.interfaces == nullptr || target_.pointer_at(address_of(mpi_.predefined_count)) == 0) return;
   source_bits_ = static_cast<uint32_t>(target_.number_at(address_of(mpi_.source_bits), sizeof(int)));
-  if (source_bits_ + mpi_.tag_bits >= 64) throw kDamaged;
+  if (source_bits_ >= 64 || mpi_.tag_bits >= 64 - source_bits_) throw kDamaged;
   interface_ = static_cast<uint32_t>(target_.number_at(address_of(mpi_.interface), 4)) & engine_.index_mask;
   const uint32_t slot = mpi_.portal * sizeof(uint64_t);
   if (interface_ >= 4 || slot >= engine_.interface.portals.bytes) throw kDamaged;
