@@ -38,9 +38,8 @@ class Deaths {
   // release: what the dead had stored or sent is here.
   [[nodiscard]] uint64_t told() const { return std::atomic_ref<const uint64_t>(told_).load(std::memory_order_acquire); }
   int rearm(uint64_t told) { return PtlxTriggeredNotify(ni_, &told_, -1, 0, counter_, told + 1); }
-  // The counter whose failures are deaths: for triggered operations, and to sleep on.
+  // Its failures are deaths: for triggered operations.
   [[nodiscard]] ptl_handle_ct_t counter() const { return counter_; }
-  [[nodiscard]] uint64_t count() const { return counter_.peek().failure; }
   // Whether any watched process has died; or nothing can be known any more.
   [[nodiscard]] bool any() const { return counter_.peek().failure > 0; }
 

@@ -49,7 +49,7 @@ bool waits(const Request& request) {
          (request.comm->is_revoked() || concerned(*request.comm, request.source));
 }
 
-// Hears of deaths by a signal, an event like any other: one counter counts them, and its next step sets the signal off.
+// Hears of deaths by a signal, an event like any other, which each step of the counter of deaths sets off.
 class DeathWatch final : public Attachment {
  public:
   DeathWatch() {
@@ -57,14 +57,11 @@ class DeathWatch final : public Attachment {
     signal_.attached = this;
   }
   int watch(int rank) {
-    if (!deaths_.is_open()) {
-      int result = deaths_.open(device.ni);
-      if (result == PTL_OK) result = await_more_than(0);
-      if (result != PTL_OK) return result;
-    }
+    int result = deaths_.is_open() ? int{PTL_OK} : open();
+    if (result == PTL_OK) result = deaths_.watch(process(rank));
+    if (result != PTL_OK) return result;
     ranks_.push_back(rank);
-    const int result = deaths_.watch(process(rank));
-    return result == PTL_OK ? PtlxCTWatch(device.arrived_early, process(rank)) : result;  // who probes sleeps there
+    return PtlxCTWatch(device.arrived_early, process(rank));  // who probes sleeps there
   }
   void close() {
     deaths_.close();
@@ -88,14 +85,17 @@ class DeathWatch final : public Attachment {
   std::mutex mutex;
 
  private:
-  int await_more_than(uint64_t deaths) {
-    return PtlTriggeredPut(device.md_sent, 0, 0, PTL_NO_ACK_REQ, device.self, kSignalPortal, 0, 0, &signal_, 0, deaths_.counter(),
-                           deaths + 1);
+  int open() {
+    int result = deaths_.open(device.ni);
+    if (result == PTL_OK) result = PtlxCTRepeat(deaths_.counter(), 1, 0);
+    if (result == PTL_OK)
+      result = PtlTriggeredPut(device.md_sent, 0, 0, PTL_NO_ACK_REQ, device.self, kSignalPortal, 0, 0, &signal_, 0, deaths_.counter(), 1);
+    if (result != PTL_OK) deaths_.close();
+    return result;
   }
-  // How many have died since it was called last.
+  // How many have died since it was called last: none, where an earlier signal has found them.
   int take_lost() {
     std::lock_guard lock(mutex);
-    await_more_than(deaths_.count());  // those that die from now on, and are found here all the same, set off a signal in vain
     return static_cast<int>(std::erase_if(ranks_, [&](int rank) {
       if (!deaths_.includes(process(rank))) return false;
       failures.peers[rank].store(Peer::lost, std::memory_order_release);
