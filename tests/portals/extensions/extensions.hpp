@@ -23,6 +23,17 @@ struct Extensions : Portals {
     wait(sent, 1);
     EXPECT_EQ(PtlMDRelease(md), PTL_OK);
   }
+  // Messages that come before their entry are kept.
+  void hold(unsigned more = 0, ptl_handle_ct_t ct = PTL_CT_NONE) {
+    ptl_me_t all{};
+    all.options = PTL_ME_OP_PUT | PTLX_ME_HOLD | PTL_ME_EVENT_LINK_DISABLE | more;
+    all.uid = PTL_UID_ANY;
+    all.ct_handle = ct;
+    all.match_id.rank = PTL_RANK_ANY;
+    all.ignore_bits = ~uint64_t{0};
+    ptl_handle_me_t kept;
+    EXPECT_EQ(PtlMEAppend(ni, pt, &all, PTL_OVERFLOW_LIST, nullptr, &kept), PTL_OK);
+  }
   ptl_me_t once(void* start, size_t length, uint64_t bits, ptl_handle_ct_t ct, unsigned more = 0) {
     ptl_me_t me{};
     me.start = start;

@@ -36,14 +36,8 @@ TEST_F(Extensions, E1TheEngineCompletesAnUnexpectedMessageOrTheProgramCopiesIt) 
 TEST_F(Extensions, E2AnEntryIsAppendedByACounterOrEarlyIntoOtherMemoryAndCopied) {
   uint64_t word = 1, in = 0, scratch = 0;
   const ptl_handle_ct_t trigger = counter(), arrived = counter(), joined = counter(), copied = counter();
-  ptl_me_t hold{};
-  hold.options = PTL_ME_OP_PUT | PTLX_ME_HOLD | PTL_ME_EVENT_LINK_DISABLE;
-  hold.uid = PTL_UID_ANY;
-  hold.ct_handle = PTL_CT_NONE;
-  hold.match_id.rank = PTL_RANK_ANY;
-  hold.ignore_bits = ~uint64_t{0};
+  hold();
   ptl_handle_me_t handle;
-  EXPECT_EQ(PtlMEAppend(ni, pt, &hold, PTL_OVERFLOW_LIST, nullptr, &handle), PTL_OK);
   ptl_me_t me = once(&in, sizeof in, 1, arrived, PTLX_ME_COMPLETE_UNEXPECTED);
   EXPECT_EQ(PtlxTriggeredMEAppend(ni, pt, &me, PTL_PRIORITY_LIST, nullptr, &handle, trigger, 1), PTL_OK);
   put_word(word, 1);
@@ -69,14 +63,8 @@ TEST_F(Extensions, E2AnEntryIsAppendedByACounterOrEarlyIntoOtherMemoryAndCopied)
 }
 
 TEST_F(Extensions, AHeldMessageThatIsSetAsideIsFoundByItsLabelAlone) {
-  ptl_me_t hold{};
-  hold.options = PTL_ME_OP_PUT | PTLX_ME_HOLD | PTL_ME_EVENT_LINK_DISABLE;
-  hold.uid = PTL_UID_ANY;
-  hold.ct_handle = PTL_CT_NONE;
-  hold.match_id.rank = PTL_RANK_ANY;
-  hold.ignore_bits = ~uint64_t{0};
+  hold();
   ptl_handle_me_t handle;
-  EXPECT_EQ(PtlMEAppend(ni, pt, &hold, PTL_OVERFLOW_LIST, nullptr, &handle), PTL_OK);
   uint64_t first = 1, second = 2, in = 0;
   const ptl_handle_ct_t arrived = counter();
   ptl_me_t me = once(&in, sizeof in, 7, arrived, PTLX_ME_COMPLETE_UNEXPECTED);
@@ -110,14 +98,8 @@ TEST_F(Extensions, AHeldMessageThatIsSetAsideIsFoundByItsLabelAlone) {
 TEST_F(Extensions, E10APutThatNobodyTookIsTakenBackOrExposedMemoryIsUnlinked) {
   const std::vector<char> long_one(200'000, 'x');
   const ptl_handle_ct_t held = counter();
-  ptl_me_t hold{};
-  hold.options = PTL_ME_OP_PUT | PTLX_ME_HOLD | PTL_ME_EVENT_LINK_DISABLE | PTL_ME_EVENT_CT_COMM;
-  hold.uid = PTL_UID_ANY;
-  hold.ct_handle = held;
-  hold.match_id.rank = PTL_RANK_ANY;
-  hold.ignore_bits = ~uint64_t{0};
+  hold(PTL_ME_EVENT_CT_COMM, held);
   ptl_handle_me_t handle;
-  EXPECT_EQ(PtlMEAppend(ni, pt, &hold, PTL_OVERFLOW_LIST, nullptr, &handle), PTL_OK);
   fence();
   ptl_handle_eq_t answers;
   ASSERT_EQ(PtlEQAlloc(ni, 64, &answers), PTL_OK);
