@@ -451,7 +451,7 @@ typedef struct {
     char progress[16];        /* "spin", "park", "offload", "caller" */
     int engine_core;          /* logical processor the engine thread is bound to, -1 = none */
     int realtime;             /* 1 when SCHED_FIFO was granted */
-    int oversubscribed;       /* 1 when the node has more ranks than usable cores */
+    int oversubscribed;       /* 1 when the node has more ranks than usable cores, or no launcher started this process and it has one */
     char transports[96];      /* all that are open: "self, node, fabric(net)" .. */
     uint64_t engine_cpu_ns;   /* processor time of the engine thread so far */
     uint64_t steps;           /* engine steps with work, by anyone */

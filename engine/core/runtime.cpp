@@ -56,11 +56,12 @@ void Runtime::open_transports(const Options& options, const JobPlace& place, uin
   }
 }
 
-// An engine thread spins only on a core that somebody gave it, and a waiter where it cannot take a core from another rank.
+// An engine thread spins only on a core that somebody gave it, and a waiter where it cannot take a core from another rank. A program that
+// no launcher started knows of no other; if it may use one core alone, what it waits for is likely to need that.
 ProgressPlan Runtime::plan(const Options& options, const JobPlace& place) {
   as_if_under_baton();
   ProgressPlan plan;
-  plan.oversubscribed = place.local_size > placement_.usable;
+  plan.oversubscribed = place.local_size > placement_.usable || (!place.known && placement_.usable == 1);
   plan.mode = options.progress;
   if (options.engine_cores.each && placement_.engine_core >= 0) {  // another job's engine may be there
     core_claim_ = std::make_unique<CoreClaim>(placement_.engine_core);

@@ -46,6 +46,12 @@ class Ptlinfo(unittest.TestCase):
         for words in ("network interfaces", "lo ", "libfabric providers", "max_entries", "1000000", "PTL_NODE_RING            64 ", "park"):
             self.assertIn(words, done.stdout)
 
+    def test_a_program_that_nobody_launched_gives_way_on_one_processor(self):
+        usable = os.sched_getaffinity(0)
+        for processors, gives_way in ((usable, len(usable) == 1), ({min(usable)}, True)):
+            done = run(PTLINFO, "--json", environment={"PTL_DEBUG": "no-fabric"}, preexec_fn=lambda: os.sched_setaffinity(0, processors))
+            self.assertEqual(json.loads(done.stdout)["portals"]["engine"]["oversubscribed"], gives_way, done.stdout)
+
     def test_prints_json(self):
         done = run(PTLINFO, "--json", environment={"PTL_DEBUG": "no-fabric", "PTL_PROGRESS": "caller"})
         self.assertEqual(done.returncode, 0, done.stderr)
