@@ -16,6 +16,18 @@
 
 namespace portunus {
 
+// How much of one kind is unfinished here because peers are slow. Calls that would add to a full one wait.
+class Backlog {
+ public:
+  static constexpr uint64_t kMost = 16384;  // from which on it is full, until half of it has gone
+  [[nodiscard]] uint64_t size() const { return size_; }
+
+ private:
+  friend struct Core;
+  uint64_t size_ = 0;
+  bool full_ = false;
+};
+
 // The end of this process: messages that are under way belong to no call that could tell its caller.
 [[noreturn, gnu::cold]] void out_of_memory();
 
@@ -28,6 +40,20 @@ struct Core {
   // nullptr: it was freed, or its interface is closed.
   PortalEntry* portal_of(const ListEntry& entry) { return interface_of(entry).portals[entry.pt_index].get(); }
   PortalEntry* portal(uint32_t ni, uint32_t index) { return interfaces[ni].portals[index].get(); }
+
+  void grow(Backlog& backlog) {
+    if (++backlog.size_ < Backlog::kMost || backlog.full_) return;
+    backlog.full_ = true;
+    full_backlogs.fetch_add(1, std::memory_order_relaxed);
+  }
+  void shrink(Backlog& backlog, uint64_t by) {
+    assert(by <= backlog.size_ && full_backlogs.load(std::memory_order_relaxed) >= backlog.full_);
+    backlog.size_ -= by;
+    if (!backlog.full_ || backlog.size_ > Backlog::kMost / 2) return;
+    backlog.full_ = false;
+    full_backlogs.fetch_sub(1, std::memory_order_relaxed);
+    posted = true;
+  }
 
   // The end of an entry's slot, which must be on no list; its handle may have been retired before.
   void release(ListEntry& entry) {
@@ -54,8 +80,7 @@ struct Core {
   bool scheduled = false;   // the command that runs now was fired by a trigger
   // [any] Reasons to send less: peers that have asked for it, and, as one more, that too much is held back here.
   std::atomic<uint32_t> restraints{0};
-  // [any] So much is held back here that calls which would add to it wait.
-  std::atomic<bool> overfull{false};
+  std::atomic<uint32_t> full_backlogs{0};  // [any] calls that would add to one wait until it is 0
   ProcessId self;
   std::array<Interface, kInterfaces> interfaces;
 };

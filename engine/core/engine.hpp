@@ -83,8 +83,8 @@ class Engine final : public Sink, private Core {
   // ---- what others see of it ----
   Stats& stats() { return Core::stats; }  // [any] read
   Interface& interface(uint32_t ni) { return interfaces[ni]; }
-  const std::atomic<uint32_t>& restraints() const { return Core::restraints; }      // [any]
-  bool overfull() const { return Core::overfull.load(std::memory_order_relaxed); }  // [any]
+  const std::atomic<uint32_t>& restraints() const { return Core::restraints; }                // [any]
+  bool overfull() const { return Core::full_backlogs.load(std::memory_order_relaxed) != 0; }  // [any]
   ProcessId self() const { return Core::self; }
   void set_self(ProcessId self) UNDER_BATON { Core::self = self; }
   Peer* peer(ProcessId process) UNDER_BATON { return peers_.find(process); }

@@ -114,23 +114,18 @@ void Peers::hold(Peer& peer, HeldMessage message) {
   if (!peer.held) peer.held = std::make_unique<std::deque<HeldMessage>>();
   peer.held->push_back(std::move(message));
   ++core_.stats.back_pressure;
-  if (++held_back_ == kManyHeldBack && !restrains_) {
+  core_.grow(held_back_);
+  if (held_back_.size() == kManyHeldBack && !restrains_) {
     restrains_ = true;
     core_.restraints.fetch_add(1, std::memory_order_relaxed);
   }
-  if (held_back_ >= kMostHeldBack) core_.overfull.store(true, std::memory_order_relaxed);
   stall(peer);
-  assert(peer.stalled && held_back_ >= peer.held->size());
+  assert(peer.stalled && held_back_.size() >= peer.held->size());
 }
 
 void Peers::let_go(uint64_t messages) {
-  assert(messages <= held_back_);
-  held_back_ -= messages;
-  if (held_back_ <= kMostHeldBack / 2 && core_.overfull.load(std::memory_order_relaxed)) {
-    core_.overfull.store(false, std::memory_order_relaxed);
-    core_.posted = true;
-  }
-  if (!restrains_ || held_back_ > kManyHeldBack / 2) return;
+  core_.shrink(held_back_, messages);
+  if (!restrains_ || held_back_.size() > kManyHeldBack / 2) return;
   restrains_ = false;
   core_.restraints.fetch_sub(1, std::memory_order_relaxed);
 }

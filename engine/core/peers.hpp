@@ -2,9 +2,9 @@
 //
 // Owns the transports and the records of all peers. A message that its transport will not take yet waits in the peer's
 // queue; so does every further one, and Initiator::send_held lets them go as room appears. Many that wait restrain those who would
-// send copies (Core::restraints), and later let all who would send more wait (Core::overfull): so what this process holds for peers that do
-// not read stays bounded. A peer that fails takes no more messages from that moment on; what has to end with it is ended by Engine::step(),
-// which drains the list of lost peers. So sending never reports, and nothing recurses.
+// send copies (Core::restraints), and later let all who would send more wait (Core::full_backlogs): so what this process holds for peers
+// that do not read stays bounded. A peer that fails takes no more messages from that moment on; what has to end with it is ended by
+// Engine::step(), which drains the list of lost peers. So sending never reports, and nothing recurses.
 //
 // Thread: the baton holder. Callers: Engine (polling, Sink), Initiator, Target's parts (answers), FlowControl.
 // Invariants: while a peer holds messages back every further one queues behind them, so the order of issue is the order on
@@ -25,9 +25,8 @@ namespace portunus {
 class Peers {
  public:
   static constexpr int kArrivalsPerPoll = 16;
-  static constexpr uint64_t kManyHeldBack = 1024;   // messages, from which on copies are to be avoided
-  static constexpr uint64_t kMostHeldBack = 16384;  // the same, from which on calls wait until half of them have gone
-  static constexpr uint32_t kCostlyInterval = 32;   // busy steps between two looks at a transport whose poll is costly
+  static constexpr uint64_t kManyHeldBack = 1024;  // messages, from which on copies are to be avoided
+  static constexpr uint32_t kCostlyInterval = 32;  // busy steps between two looks at a transport whose poll is costly
 
   explicit Peers(Core& core) : core_(core) {}
 
@@ -140,7 +139,7 @@ class Peers {
   Peer* latest_ = nullptr;  // the last that was found; a record stays, and is reached once for all or has failed
   std::vector<Peer*> stalled_;
   std::vector<Peer*> lost_;
-  uint64_t held_back_ = 0;  // messages, of all peers
+  Backlog held_back_;       // messages, of all peers
   bool restrains_ = false;  // because of these
   uint64_t watches_ = 0;    // live watchers of all peers
 };

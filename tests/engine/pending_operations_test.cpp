@@ -73,6 +73,24 @@ TEST_F(PendingOperation, BelievesNoLengthBeyondWhatWasAskedAndNoAnswerOfAnotherK
   EXPECT_EQ(events(answer()).back(), PTL_EVENT_ACK);
 }
 
+TEST_F(PendingOperation, CallsWaitWhileManyAreUnansweredUntilHalfHaveEnded) {
+  for (const ptl_ack_req_t ack : {PTL_CT_ACK_REQ, PTL_OC_ACK_REQ}) {
+    for (uint64_t i = 1; i < Backlog::kMost; ++i) begin(ack);
+    EXPECT_FALSE(initiator.engine.overfull());
+    begin(ack);
+    begin(ack);
+    EXPECT_TRUE(initiator.engine.overfull());
+    rig.settle();
+    EXPECT_TRUE(initiator.engine.initiator().pending().empty());
+    EXPECT_FALSE(initiator.engine.overfull());
+  }
+}
+
+TEST_F(PendingOperation, NoCallWaitsForAcknowledgementsThatMayAwaitAReceive) {
+  for (uint64_t i = 0; i < 2 * Backlog::kMost; ++i) begin(PTL_ACK_REQ);
+  EXPECT_FALSE(initiator.engine.overfull());
+}
+
 TEST_F(PendingOperation, EndsWithItsPeer) {
   begin();
   initiator.kinds(initiator_eq);

@@ -39,6 +39,9 @@ struct Operation {
 
   uint64_t token() const { return uint64_t{generation} << 32 | (index + 1); }
   bool awaits_reply() const { return verb == Verb::get || verb == Verb::fetch_atomic || verb == Verb::swap; }
+  // Whether its target answers as soon as it arrives. An acknowledgement with an event of its own may be that of a held message, which
+  // waits for a receive.
+  bool answered_soon() const { return awaits_reply() || ack == PTL_CT_ACK_REQ || ack == PTL_OC_ACK_REQ; }
 };
 
 class Operations {

@@ -17,6 +17,7 @@ void PendingOperations::drop(Operation& operation) {
   if (operation.staging.open()) packing_.end(operation);
   std::free(operation.owned_payload);
   operation.owned_payload = nullptr;
+  if (operation.answered_soon()) core_.shrink(unanswered_, 1);
   operations_.give_back(operation);
 }
 

@@ -26,7 +26,9 @@ class PendingOperations {
 
   // ---- for Initiator ----
   Operation& claim(Peer& peer, Verb verb, const wire::Header& request, const Local& source, const Local& result, void* user_ptr) {
-    return operations_.claim(peer, verb, request, source, result, user_ptr);
+    Operation& operation = operations_.claim(peer, verb, request, source, result, user_ptr);
+    if (operation.answered_soon()) core_.grow(unanswered_);
+    return operation;
   }
   // Unreported: its message could not be sent (now).
   void drop(Operation& operation);
@@ -64,6 +66,7 @@ class PendingOperations {
   Reports& reports_;
   Peers& peers_;
   Operations operations_;
+  Backlog unanswered_;  // those that are answered soon
   Packing packing_;
   std::vector<Operation*> packed_;
   std::vector<std::byte> scratch_;  // streamed data that lie in many pieces
