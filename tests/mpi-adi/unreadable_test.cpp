@@ -18,7 +18,7 @@ void* half_a_page_and_nothing() {
   const size_t page = static_cast<size_t>(sysconf(_SC_PAGESIZE)), size = kInts * sizeof(int);
   const size_t mapped = (size / page + 1) * page;
   auto* memory = static_cast<unsigned char*>(mmap(nullptr, mapped + page, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0));
-  munmap(memory + mapped, page);
+  mprotect(memory + mapped, page, PROT_NONE);  // not unmapped: another allocation could take its place
   return memory + mapped - size + sizeof(int);
 }
 
