@@ -16,6 +16,7 @@
 #include "mpi-adi/core/errors.hpp"
 #include "mpi-adi/graph/capture.hpp"
 #include "mpi-adi/mpi-ext.h"
+#include "mpi-adi/tool/event.hpp"
 #include "mpi-adi/ulfm/ulfm.hpp"
 
 namespace portunus::mpi::collectives {
@@ -147,6 +148,9 @@ class Operation final : public Attachment {
     }
     if (fits_) return MPI_SUCCESS;
     return log.is_of_another_call() ? log.error_class() : MPI_ERR_TRUNCATE;
+  }
+  void tell_tools(const Request& request) const override {
+    tool::emit(tool::Event::collective_ends, request.comm->context, static_cast<int>(which_));
   }
   const char* complaint() const override {
     return state_.log.has_differed() ? state_.log.complaint() : state_.log.lengths_or(kMismatchText);

@@ -2,6 +2,7 @@
 #include "mpi-adi/core/arguments.hpp"
 
 #include "mpi-adi/core/debug.hpp"
+#include "mpi-adi/core/device.hpp"
 #include "mpi-adi/core/errors.hpp"
 #include "mpi-adi/graph/capture.hpp"
 #include "mpi-adi/tool/event.hpp"
@@ -24,9 +25,17 @@ int raise_common(const Arguments& given, const Communicator& comm) {
 int raise_tag(const Arguments& given, const Communicator& comm) {
   return raise(given.function, &comm, MPI_ERR_TAG, "the tag %d is not between 0 and %d", given.tag, kMaxTag);
 }
+
 void tell_tools(tool::Event event, const Arguments& given, const Communicator& comm) {
   const size_t bytes = bytes_of(given, find_type(given.datatype, given.count));
   tool::emit(event, comm.context, given.peer, given.tag, static_cast<int64_t>(bytes));
+}
+void tell_of_unexpected(const Arguments& given, const Communicator& comm) {
+  ptl_event_t event;
+  const Pattern wanted = pattern(comm.context, given.peer, given.tag);
+  if (device::find(match_rank(comm, given.peer), wanted, nullptr, event) != PTL_OK || event.ni_fail_type != PTL_NI_OK) return;
+  tool::emit(tool::Event::message_unexpected, comm.context, source_of(event.match_bits), tag_of(event.match_bits),
+             static_cast<int64_t>(event.rlength));
 }
 
 int raise_rank(const Arguments& given, const Communicator& comm) {
@@ -50,7 +59,10 @@ int check_send_slowly(const Arguments& given, bool starts) {
   if (!can_travel(given, find_type(given.datatype, given.count))) return raise_common(given, *comm);
   if (comm->is_revoked()) return raise_revoked(given.function, *comm);
   if (graph::is_captured_here(*comm)) return kCaptured;
-  if (starts && given.peer != MPI_PROC_NULL) tell_tools(tool::Event::send_begins, given, *comm);
+  if (starts && given.peer != MPI_PROC_NULL) {
+    tell_tools(tool::Event::send_begins, given, *comm);
+    if (device::is_throttled()) tell_tools(tool::Event::send_throttled, given, *comm);
+  }
   if (!debug.buffers || given.peer == MPI_PROC_NULL) return MPI_SUCCESS;
   return check_readable(given.function, comm, given.buf, given.count, *find_type(given.datatype, given.count));
 }
@@ -65,6 +77,7 @@ int check_receive_slowly(const Arguments& given, bool starts) {
   if (graph::is_captured_here(*comm)) return kCaptured;
   if (given.peer == MPI_PROC_NULL) return MPI_SUCCESS;
   if (starts) tell_tools(tool::Event::receive_begins, given, *comm);
+  if (starts && tool::is_listened(tool::Event::message_unexpected)) tell_of_unexpected(given, *comm);
   return debug.calls || tool::is_listened(tool::Event::message_received) ? kCompared : MPI_SUCCESS;
 }
 

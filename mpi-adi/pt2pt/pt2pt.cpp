@@ -87,15 +87,7 @@ int ireceive_otherwise(int why, void* buf, const Arguments& given, MPI_Request* 
 int receive_compared(void* buf, const Arguments& given, MPI_Status* status) {
   MPI_Request handle;
   if (int error = ireceive_compared(buf, given, &handle)) return error;
-  MPI_Status own;
-  if (status == MPI_STATUS_IGNORE) status = &own;
-  const int error = wait_in_pool(given.function, handle, status);
-  if (error == MPI_SUCCESS && tool::is_listened(tool::Event::message_received)) {
-    MPI_Count bytes = 0;
-    PMPI_Get_count_c(status, MPI_BYTE, &bytes);
-    tool::emit(tool::Event::message_received, find_communicator(given.comm)->context, status->MPI_SOURCE, status->MPI_TAG, bytes);
-  }
-  return error;
+  return wait_in_pool(given.function, handle, status);
 }
 
 int ireceive_compared(void* buf, const Arguments& given, MPI_Request* handle) {
@@ -103,6 +95,7 @@ int ireceive_compared(void* buf, const Arguments& given, MPI_Request* handle) {
   if (handle == nullptr) return raise_no_handle(given, comm);
   Request* request = pool.claim(comm, true);
   if (request == nullptr) return raise_no_request(given, comm);
+  request->special = tool::is_listened(tool::Event::message_received);  // told of when it is completed
   signatures::expect(*request, given);
   const Datatype& type = *find_type(given.datatype, given.count);
   if (int result = start_receive(*request, buf, given, type, bytes_of(given, &type)); result != PTL_OK) {

@@ -13,6 +13,7 @@
 #include "mpi-adi/graph/capture.hpp"
 #include "mpi-adi/mpi-ext.h"
 #include "mpi-adi/pt2pt/signatures.hpp"
+#include "mpi-adi/tool/event.hpp"
 
 namespace portunus::mpi {
 
@@ -85,6 +86,25 @@ int Attachment::raise_error(const char* function, const Request& request, int co
   return raise(function, request.comm, code, "%s", complaint());
 }
 
+namespace {
+
+void tell_of_received(const Request& request) {
+  tool::emit(tool::Event::message_received, request.comm->context, source_of(request.match_bits), tag_of(request.match_bits),
+             static_cast<int64_t>(request.length));
+}
+
+void tell_of_end(const Request& request) {
+  if (request.comm == nullptr || request.comm->is_plain()) return;
+  if (request.attached != nullptr) request.attached->tell_tools(request);
+  else if (request.receives && !request.cancelled) tell_of_received(request);
+}
+
+}  // namespace
+
+void Attachment::tell_tools(const Request& request) const {
+  if (is_message() && request.receives && !request.cancelled) tell_of_received(request);
+}
+
 int raise_pending(const char* function, const Request& request) {
   return raise(function, request.comm, MPIX_ERR_PROC_FAILED_PENDING,
                "a rank has died that may be the one whose message is waited for; the request goes on once its death is acknowledged");
@@ -116,6 +136,7 @@ int finish_special(const char* function, MPI_Request& handle, Request* request, 
   if (state == State::inactive) return MPI_SUCCESS;
   if (request->failed()) error = raises ? raise_request(function, *request) : error_class_of(*request);
   else if (error != MPI_SUCCESS && raises) error = answer(request->attached->raise_error(function, *request, error));
+  else if (error == MPI_SUCCESS) tell_of_end(*request);
   if (request->attached && request->attached->can_start()) {
     assert(state == State::done);
     request->cancelled = false;

@@ -84,6 +84,8 @@ class Attachment {
   virtual int raise_error(const char* function, const Request& request, int code);
   // The mistake that query() found, as a sentence.
   virtual const char* complaint() const { return "a function of the request failed"; }
+  // The request is complete, has not failed, and somebody listens to events of the tool interface.
+  virtual void tell_tools(const Request& request) const;
   // A complete request is about to be given back by a call that can report an error, whose class this answers.
   virtual int closing() { return MPI_SUCCESS; }
   // MPI_Request_free; answers an error class. The holder of the turn runs no functions of the user: what is left of them runs here, or

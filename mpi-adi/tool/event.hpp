@@ -18,6 +18,8 @@ enum class Event : uint8_t {
   send_begins,
   receive_begins,
   message_received,
+  message_unexpected,
+  send_throttled,
   collective_begins,
   collective_ends,
   persistent_starts,
@@ -44,6 +46,7 @@ inline constexpr int kEvents = static_cast<int>(Event::error_raised) + 1;
 constexpr uint32_t bit_of(Event event) { return uint32_t{1} << static_cast<unsigned>(event); }
 // Those of messages and collectives, which calls look at by their communicator.
 inline constexpr uint32_t kByCommunicator = bit_of(Event::send_begins) | bit_of(Event::receive_begins) | bit_of(Event::message_received) |
+                                            bit_of(Event::message_unexpected) | bit_of(Event::send_throttled) |
                                             bit_of(Event::collective_begins) | bit_of(Event::collective_ends) |
                                             bit_of(Event::persistent_starts) | bit_of(Event::partitions_ready);
 

@@ -17,10 +17,14 @@ struct EventType {
 constexpr EventType kEventTypes[kEvents] = {
     {"send_begins", 4, false, "a send was called: communicator (its context), target, tag, bytes"},
     {"receive_begins", 4, false, "a receive was called: communicator, source (MPI_ANY_SOURCE), tag (MPI_ANY_TAG), room in bytes"},
-    {"message_received", 4, false, "a blocking receive has ended: communicator, source, tag, bytes"},
+    {"message_received", 4, false, "a receive that began while somebody listened was completed: communicator, source, tag, bytes"},
+    {"message_unexpected", 4, false, "a receive was called for a message that had arrived already: communicator, source, tag, bytes"},
+    {"send_throttled", 4, false,
+     "a send was called while targets take less than they are sent, so that it may wait, or go when the receive is there: communicator, "
+     "target, tag, bytes"},
     {"collective_begins", 3, false,
      "a collective was called: communicator, which (0 barrier, 1 bcast, 2 gather ..), 0 blocking, 1 nonblocking, 2 persistent"},
-    {"collective_ends", 2, false, "a blocking collective has ended: communicator, which"},
+    {"collective_ends", 2, false, "a collective has ended, or the request of one was completed: communicator, which"},
     {"persistent_starts", 1, false, "a persistent request was started: communicator"},
     {"partitions_ready", 2, false, "parts of a partitioned send are ready: communicator, how many"},
     {"request_cancelled", 1, false, "MPI_Cancel was called for a message: communicator"},

@@ -131,6 +131,88 @@ TEST_F(ToolEvents, MessagesAreToldWithPeerTagAndBytes) {
   EXPECT_EQ(sends.told.size() + receives.told.size() + received.told.size(), 3u);
 }
 
+TEST_F(ToolEvents, WhatWasStartedIsToldOfWhenItsRequestIsCompleted) {
+  Listener received, ends;
+  begin(received, "message_received");
+  begin(ends, "collective_ends");
+  const int next = right(), last = left();
+  int out = rank(), in = -1, sum = 0;
+  MPI_Request requests[3];
+  ASSERT_EQ(MPI_Irecv(&in, 1, MPI_INT, MPI_ANY_SOURCE, 7, MPI_COMM_WORLD, &requests[0]), MPI_SUCCESS);
+  ASSERT_EQ(MPI_Send(&out, 1, MPI_INT, next, 7, MPI_COMM_WORLD), MPI_SUCCESS);
+  ASSERT_EQ(MPI_Barrier(MPI_COMM_WORLD), MPI_SUCCESS);
+  EXPECT_EQ(received.told.size(), 0u);
+  ASSERT_EQ(MPI_Wait(&requests[0], MPI_STATUS_IGNORE), MPI_SUCCESS);
+  ASSERT_EQ(received.told.size(), 1u);
+  EXPECT_EQ(received.told[0].numbers[1], last);
+  EXPECT_EQ(received.told[0].numbers[2], 7);
+  EXPECT_EQ(received.told[0].numbers[3], 4);
+  const size_t ended = ends.told.size();
+  EXPECT_EQ(ended, 1u);  // the barrier
+  ASSERT_EQ(MPI_Recv_init(&in, 1, MPI_INT, last, 8, MPI_COMM_WORLD, &requests[0]), MPI_SUCCESS);
+  ASSERT_EQ(MPI_Start(&requests[0]), MPI_SUCCESS);
+  ASSERT_EQ(MPI_Iallreduce(&out, &sum, 1, MPI_INT, MPI_SUM, MPI_COMM_WORLD, &requests[1]), MPI_SUCCESS);
+  ASSERT_EQ(MPI_Isend(&out, 1, MPI_INT, next, 8, MPI_COMM_WORLD, &requests[2]), MPI_SUCCESS);
+  EXPECT_EQ(ends.told.size(), ended);
+  ASSERT_EQ(MPI_Waitall(3, requests, MPI_STATUSES_IGNORE), MPI_SUCCESS);
+  ASSERT_EQ(ends.told.size(), ended + 1);
+  EXPECT_EQ(ends.told[0].numbers[0], ends.told[1].numbers[0]);
+  ASSERT_EQ(received.told.size(), 2u);
+  EXPECT_EQ(received.told[1].numbers[2], 8);
+  ASSERT_EQ(MPI_Request_free(&requests[0]), MPI_SUCCESS);
+  end(received);
+  end(ends);
+}
+
+TEST_F(ToolEvents, MessagesThatCameBeforeTheirReceivesAreTold) {
+  Listener unexpected;
+  begin(unexpected, "message_unexpected");
+  const int next = right(), last = left();
+  int out = rank(), in = -1;
+  MPI_Request request;
+  ASSERT_EQ(MPI_Irecv(&in, 1, MPI_INT, last, 1, MPI_COMM_WORLD, &request), MPI_SUCCESS);
+  ASSERT_EQ(MPI_Barrier(MPI_COMM_WORLD), MPI_SUCCESS);
+  ASSERT_EQ(MPI_Send(&out, 1, MPI_INT, next, 1, MPI_COMM_WORLD), MPI_SUCCESS);
+  ASSERT_EQ(MPI_Wait(&request, MPI_STATUS_IGNORE), MPI_SUCCESS);
+  EXPECT_EQ(unexpected.told.size(), 0u);
+  ASSERT_EQ(MPI_Send(&out, 1, MPI_INT, next, 2, MPI_COMM_WORLD), MPI_SUCCESS);
+  ASSERT_EQ(MPI_Probe(last, 2, MPI_COMM_WORLD, MPI_STATUS_IGNORE), MPI_SUCCESS);
+  EXPECT_EQ(unexpected.told.size(), 0u);
+  ASSERT_EQ(MPI_Recv(&in, 1, MPI_INT, MPI_ANY_SOURCE, MPI_ANY_TAG, MPI_COMM_WORLD, MPI_STATUS_IGNORE), MPI_SUCCESS);
+  ASSERT_EQ(unexpected.told.size(), 1u);
+  EXPECT_EQ(unexpected.told[0].numbers[1], last);
+  EXPECT_EQ(unexpected.told[0].numbers[2], 2);
+  EXPECT_EQ(unexpected.told[0].numbers[3], 4);
+  end(unexpected);
+}
+
+// The job keeps few messages that were not received (MPIADI_UNEXPECTED_LIMIT).
+TEST_F(ToolEvents, SendsToARankThatTakesLessAreTold) {
+  constexpr int kMost = 400'000;
+  Listener throttled;
+  begin(throttled, "send_throttled");
+  const int data[16] = {};
+  std::vector<MPI_Request> requests;
+  for (int i = 0; rank() == 0 && i < kMost && throttled.told.empty(); ++i)
+    ASSERT_EQ(MPI_Isend(data, 16, MPI_INT, 1, 3, MPI_COMM_WORLD, &requests.emplace_back()), MPI_SUCCESS);
+  ASSERT_EQ(MPI_Barrier(MPI_COMM_WORLD), MPI_SUCCESS);
+  if (rank() == 0) {
+    ASSERT_EQ(throttled.told.size(), 1u) << "after " << requests.size();
+    EXPECT_EQ(throttled.told[0].numbers[1], 1);
+    EXPECT_EQ(throttled.told[0].numbers[2], 3);
+    EXPECT_EQ(throttled.told[0].numbers[3], 64);
+    ASSERT_EQ(MPI_Isend(data, 0, MPI_INT, 1, 4, MPI_COMM_WORLD, &requests.emplace_back()), MPI_SUCCESS);
+    ASSERT_EQ(MPI_Waitall(static_cast<int>(requests.size()), requests.data(), MPI_STATUSES_IGNORE), MPI_SUCCESS);
+  } else if (rank() == 1) {
+    int in[16];
+    MPI_Status status;
+    do {
+      ASSERT_EQ(MPI_Recv(in, 16, MPI_INT, 0, MPI_ANY_TAG, MPI_COMM_WORLD, &status), MPI_SUCCESS);
+    } while (status.MPI_TAG != 4);
+  }
+  end(throttled);
+}
+
 TEST_F(ToolEvents, CommunicatorsThatAreMadeLaterAreHeardToo) {
   Listener sends, made, freed, begins, ends;
   begin(sends, "send_begins");
