@@ -12,6 +12,7 @@
 
 #include "mpi-adi/collectives/run.hpp"
 #include "mpi-adi/collectives/state.hpp"
+#include "mpi-adi/core/debug.hpp"
 #include "mpi-adi/core/device.hpp"
 #include "mpi-adi/core/errors.hpp"
 #include "mpi-adi/graph/capture.hpp"
@@ -152,7 +153,13 @@ class Operation final : public Attachment {
   void tell_tools(const Request& request) const override {
     tool::emit(tool::Event::collective_ends, request.comm->context, static_cast<int>(which_));
   }
+  // The standard has it that a nonblocking collective's request is not freed.
+  int freed(Request& request) override {
+    freed_early_ = debug.calls && !persistent_;
+    return freed_early_ ? MPI_ERR_REQUEST : Attachment::freed(request);
+  }
   const char* complaint() const override {
+    if (freed_early_) return "the request of a nonblocking collective was freed; a wait or a test is to complete it";
     return state_.log.has_differed() ? state_.log.complaint() : state_.log.lengths_or(kMismatchText);
   }
 
@@ -201,7 +208,7 @@ class Operation final : public Attachment {
   const char* function_;
   std::string name_;  // the call that made it
   Collective which_;
-  bool persistent_, made_, failed_ = false, fits_ = true;
+  bool persistent_, made_, failed_ = false, fits_ = true, freed_early_ = false;
   std::atomic<bool> has_ended_{false};
   std::unique_ptr<Work> first_;
   State& state_;

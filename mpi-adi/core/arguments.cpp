@@ -5,6 +5,7 @@
 #include "mpi-adi/core/device.hpp"
 #include "mpi-adi/core/errors.hpp"
 #include "mpi-adi/graph/capture.hpp"
+#include "mpi-adi/pt2pt/buffers_in_use.hpp"
 #include "mpi-adi/tool/event.hpp"
 
 namespace portunus::mpi {
@@ -51,7 +52,7 @@ int raise_too_many(const char* function, const Communicator* comm, MPI_Count cou
 
 int refuse_capture(const Arguments& given) { return graph::refuse(given.function); }
 
-int check_send_slowly(const Arguments& given, bool starts) {
+int check_send_slowly(const Arguments& given, Begins begins) {
   const Communicator* comm = find_communicator(given.comm);
   if (comm == nullptr) return raise_bad_communicator(given.function, given.comm);
   if (!is_member(given.peer, *comm) && given.peer != MPI_PROC_NULL) return raise_rank(given, *comm);
@@ -59,15 +60,20 @@ int check_send_slowly(const Arguments& given, bool starts) {
   if (!can_travel(given, find_type(given.datatype, given.count))) return raise_common(given, *comm);
   if (comm->is_revoked()) return raise_revoked(given.function, *comm);
   if (graph::is_captured_here(*comm)) return kCaptured;
-  if (starts && given.peer != MPI_PROC_NULL) {
+  if (given.peer == MPI_PROC_NULL) return MPI_SUCCESS;
+  const Datatype& type = *find_type(given.datatype, given.count);
+  if (debug.buffers)
+    if (const int error = check_readable(given.function, comm, given.buf, given.count, type)) return error;
+  if (debug.buffers && begins != Begins::nothing)
+    if (const int error = buffers_in_use::check(given, *comm, false)) return error;
+  if (begins != Begins::nothing) {
     tell_tools(tool::Event::send_begins, given, *comm);
     if (device::is_throttled()) tell_tools(tool::Event::send_throttled, given, *comm);
   }
-  if (!debug.buffers || given.peer == MPI_PROC_NULL) return MPI_SUCCESS;
-  return check_readable(given.function, comm, given.buf, given.count, *find_type(given.datatype, given.count));
+  return debug.buffers && begins == Begins::request ? kWatched : MPI_SUCCESS;
 }
 
-int check_receive_slowly(const Arguments& given, bool starts) {
+int check_receive_slowly(const Arguments& given, Begins begins) {
   const Communicator* comm = find_communicator(given.comm);
   if (comm == nullptr) return raise_bad_communicator(given.function, given.comm);
   if (!is_member(given.peer, *comm) && given.peer != MPI_PROC_NULL && given.peer != MPI_ANY_SOURCE) return raise_rank(given, *comm);
@@ -76,9 +82,12 @@ int check_receive_slowly(const Arguments& given, bool starts) {
   if (comm->is_revoked()) return raise_revoked(given.function, *comm);
   if (graph::is_captured_here(*comm)) return kCaptured;
   if (given.peer == MPI_PROC_NULL) return MPI_SUCCESS;
-  if (starts) tell_tools(tool::Event::receive_begins, given, *comm);
-  if (starts && tool::is_listened(tool::Event::message_unexpected)) tell_of_unexpected(given, *comm);
-  return debug.calls || tool::is_listened(tool::Event::message_received) ? kCompared : MPI_SUCCESS;
+  if (begins == Begins::nothing) return MPI_SUCCESS;
+  if (debug.buffers)
+    if (const int error = buffers_in_use::check(given, *comm, true)) return error;
+  tell_tools(tool::Event::receive_begins, given, *comm);
+  if (tool::is_listened(tool::Event::message_unexpected)) tell_of_unexpected(given, *comm);
+  return debug.calls || debug.buffers || tool::is_listened(tool::Event::message_received) ? kWatched : MPI_SUCCESS;
 }
 
 }  // namespace portunus::mpi

@@ -24,19 +24,23 @@ struct Arguments {
   MPI_Comm comm;
 };
 
-// In place of MPI_SUCCESS from the check of a receive: what it receives is to be compared with what is sent (pt2pt/signatures.hpp).
-constexpr int kCompared = -1;
+// In place of MPI_SUCCESS from a check: the datatypes of a receive are to be compared (pt2pt/signatures.hpp), its end is to be told of
+// (tool/), or the memory of what is started is to be watched (pt2pt/buffers_in_use.hpp).
+constexpr int kWatched = -1;
 
 // In place of MPI_SUCCESS from a check: this thread captures the communicator, so the call is to be recorded (graph/).
 constexpr int kCaptured = -2;
 // For calls that only make an object, which a capture does not concern.
-inline int made_all_the_same(int error) { return error == kCaptured || error == kCompared ? MPI_SUCCESS : error; }
+inline int made_all_the_same(int error) { return error == kCaptured || error == kWatched ? MPI_SUCCESS : error; }
+// The beginning of a send or receive that is checked: a started one's memory is in use when its call has returned.
+enum class Begins : uint8_t { nothing, call, request };
+
 // Raises that the call cannot be captured.
 [[gnu::cold, gnu::noinline]] int refuse_capture(const Arguments& given);
 
 // MPI_SUCCESS when all is well: the peer is then MPI_PROC_NULL or, for receives, MPI_ANY_SOURCE. Else raises the error.
-[[gnu::cold, gnu::noinline]] int check_send_slowly(const Arguments& given, bool starts);
-[[gnu::cold, gnu::noinline]] int check_receive_slowly(const Arguments& given, bool starts);
+[[gnu::cold, gnu::noinline]] int check_send_slowly(const Arguments& given, Begins begins);
+[[gnu::cold, gnu::noinline]] int check_receive_slowly(const Arguments& given, Begins begins);
 
 // So many elements of the datatype are more than memory can hold.
 [[gnu::cold, gnu::noinline]] int raise_too_many(const char* function, const Communicator* comm, MPI_Count count, const Datatype& type);
@@ -59,7 +63,7 @@ inline size_t bytes_of(const Arguments& given, const Datatype* type) {
 // The communicator, datatype and size of a message are set when MPI_SUCCESS is returned. `starts`: the message begins now, and tools are
 // told of that.
 [[gnu::always_inline]] inline int check_send(const Arguments& given, Communicator*& comm, const Datatype*& type, size_t& bytes,
-                                             bool starts = true) {
+                                             Begins begins = Begins::call) {
   comm = find_communicator(given.comm);
   type = find_type(given.datatype);
   if (type == nullptr) [[unlikely]]
@@ -68,10 +72,10 @@ inline size_t bytes_of(const Arguments& given, const Datatype* type) {
   if (comm && comm->is_plain() && (is_member(given.peer, *comm) || given.peer == MPI_PROC_NULL) &&
       static_cast<unsigned>(given.tag) <= unsigned{kMaxTag} && can_travel(given, type)) [[likely]]
     return MPI_SUCCESS;
-  return check_send_slowly(given, starts);
+  return check_send_slowly(given, begins);
 }
 [[gnu::always_inline]] inline int check_receive(const Arguments& given, Communicator*& comm, const Datatype*& type, size_t& bytes,
-                                                bool starts = true) {
+                                                Begins begins = Begins::call) {
   comm = find_communicator(given.comm);
   type = find_type(given.datatype);
   if (type == nullptr) [[unlikely]]
@@ -80,18 +84,18 @@ inline size_t bytes_of(const Arguments& given, const Datatype* type) {
   if (comm && comm->is_plain() && (is_member(given.peer, *comm) || given.peer == MPI_ANY_SOURCE || given.peer == MPI_PROC_NULL) &&
       (static_cast<unsigned>(given.tag) <= unsigned{kMaxTag} || given.tag == MPI_ANY_TAG) && can_travel(given, type)) [[likely]]
     return MPI_SUCCESS;
-  return check_receive_slowly(given, starts);
+  return check_receive_slowly(given, begins);
 }
 
-inline int check_send(const Arguments& given, Communicator*& comm, size_t& bytes, bool starts = true) {
+inline int check_send(const Arguments& given, Communicator*& comm, size_t& bytes, Begins begins = Begins::call) {
   const Datatype* type;
-  const int error = check_send(given, comm, type, bytes, starts);
+  const int error = check_send(given, comm, type, bytes, begins);
   return error == kCaptured ? refuse_capture(given) : error;
 }
-inline int check_receive(const Arguments& given, Communicator*& comm, size_t& bytes, bool starts = true) {
+inline int check_receive(const Arguments& given, Communicator*& comm, size_t& bytes, Begins begins = Begins::call) {
   const Datatype* type;
-  const int error = check_receive(given, comm, type, bytes, starts);
-  return error == kCompared ? MPI_SUCCESS : error == kCaptured ? refuse_capture(given) : error;
+  const int error = check_receive(given, comm, type, bytes, begins);
+  return error == kWatched ? MPI_SUCCESS : error == kCaptured ? refuse_capture(given) : error;
 }
 
 // The process a receive names.

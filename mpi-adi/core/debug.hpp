@@ -12,7 +12,7 @@ struct Communicator;
 struct Datatype;
 
 struct Debug {
-  bool buffers = false;              // those that cannot be read to their end are told
+  bool buffers = false;              // those that cannot be read to their end, or are in use already, are told
   bool calls = false;                // calls of several ranks that do not fit one another are told
   bool leaks = false;                // each thing that MPI_Finalize finds left
   bool no_node_collectives = false;  // blocking collectives go by messages also where all ranks share a node

@@ -25,6 +25,7 @@ const char* failure_text(ptl_ni_fail_t failure) {
     case PTL_NI_PT_DISABLED: return "the receiver has stopped taking messages for want of room";
     case PTL_NI_PERM_VIOLATION: return "the receiver runs as another user";
     case PTL_NI_SEGV: return "the buffer lies outside of the process's memory";
+    case kChanged: return "its data were changed before it was complete";
     case kOtherLength: return "the partitions of its send are shorter together";
     default: return "the transfer failed";
   }
@@ -182,6 +183,7 @@ int error_class_of(const Request& request) {
   if (request.failure == kOtherTypes) return MPI_ERR_TYPE;
   if (request.failure == kRevoked) return MPIX_ERR_REVOKED;
   if (request.failure == kOtherLength) return MPI_ERR_COUNT;
+  if (request.failure == kChanged) return MPI_ERR_BUFFER;
   if (request.failure == PTL_NI_UNDELIVERABLE) return MPI_ERR_PROC_ABORTED;
   if (request.failure != PTL_NI_OK) return MPI_ERR_OTHER;
   return request.truncated() ? MPI_ERR_TRUNCATE : MPI_SUCCESS;

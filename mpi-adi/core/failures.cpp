@@ -197,7 +197,7 @@ void look_again(Request& request) {
 void resume(Request& request) {
   State expected = State::pending;
   if (request.state.compare_exchange_strong(expected, State::active, std::memory_order_acq_rel))
-    request.special = request.compared || request.attached != nullptr;
+    request.special = request.compared || request.holds || request.attached != nullptr;
 }
 
 void resume_pending(const Communicator& comm) {

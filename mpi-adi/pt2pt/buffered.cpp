@@ -116,7 +116,7 @@ int ibsend(const Arguments& given, MPI_Request* handle) {
   const Datatype* type;
   size_t bytes;
   if (int error = check_send(given, comm, type, bytes))
-    return error == kCaptured ? isend_captured(given, graph::Way::buffered, handle) : error;
+    return error == kCaptured ? isend_otherwise(kCaptured, given, graph::Way::buffered, handle) : error;
   if (handle == nullptr) return raise_no_handle(given, comm);
   *handle = handle_of(pool.sent());
   return given.peer == MPI_PROC_NULL ? MPI_SUCCESS : send_buffered(given, *comm, bytes);

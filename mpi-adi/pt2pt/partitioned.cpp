@@ -249,7 +249,8 @@ int init(Arguments given, int partitions, bool receives, MPI_Info info, MPI_Requ
   Communicator* comm;
   const Datatype* type;
   size_t bytes;
-  if (int error = made_all_the_same(receives ? check_receive(given, comm, type, bytes) : check_send(given, comm, type, bytes)))
+  if (int error = made_all_the_same(receives ? check_receive(given, comm, type, bytes, Begins::nothing)
+                                             : check_send(given, comm, type, bytes, Begins::nothing)))
     return error;
   if (partitions < 0) return raise(given.function, comm, MPI_ERR_ARG, "the number of partitions is negative (%d)", partitions);
   if (given.peer == MPI_ANY_SOURCE || given.tag == MPI_ANY_TAG)

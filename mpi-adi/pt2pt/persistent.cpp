@@ -1,7 +1,9 @@
 // persistent.cpp: requests that are started again and again.
 // Thread: any, as MPI_Init_thread permits. Source: MPI-5.0, 3.9.
+#include "mpi-adi/core/debug.hpp"
 #include "mpi-adi/core/profiling.hpp"
 #include "mpi-adi/pt2pt/buffered.hpp"
+#include "mpi-adi/pt2pt/buffers_in_use.hpp"
 #include "mpi-adi/pt2pt/pt2pt.hpp"
 #include "mpi-adi/request/completion.hpp"
 #include "mpi-adi/tool/event.hpp"
@@ -33,10 +35,18 @@ class PersistentMessage final : public Attachment {
   int start(Request& request) override {
     if (given_.peer == MPI_PROC_NULL) return done_at_once(request);
     given_.function = "MPI_Start";
+    if (debug.buffers && kind_ != Kind::buffered) {
+      if (const int error = buffers_in_use::check(given_, *request.comm, kind_ == Kind::receive)) {
+        request.state.store(State::inactive, std::memory_order_relaxed);
+        return error;
+      }
+      buffers_in_use::hold(request, given_);
+    }
     if (kind_ == Kind::receive) signatures::expect(request, given_);
     if (kind_ == Kind::receive) return started(request, start_receive(request, room_, given_, bytes_));
     const Communicator& comm = *request.comm;
     if (!device::reachable(comm.job_rank(given_.peer))) {
+      if (request.holds) buffers_in_use::release(request);
       request.state.store(State::inactive, std::memory_order_relaxed);
       return raise_lost(given_, &comm);
     }
@@ -57,6 +67,7 @@ class PersistentMessage final : public Attachment {
   }
   int started(Request& request, int result) {
     if (result == PTL_OK) return MPI_SUCCESS;
+    if (request.holds) buffers_in_use::release(request);
     request.state.store(State::inactive, std::memory_order_relaxed);
     return raise_portals(given_.function, request.comm, result);
   }
@@ -73,8 +84,8 @@ int init(Kind kind, void* room, const Arguments& given, MPI_Request* handle) {
   const Datatype* type;
   size_t bytes;
   const bool receives = kind == Kind::receive;
-  if (int error =
-          made_all_the_same(receives ? check_receive(given, comm, type, bytes, false) : check_send(given, comm, type, bytes, false)))
+  if (int error = made_all_the_same(receives ? check_receive(given, comm, type, bytes, Begins::nothing)
+                                             : check_send(given, comm, type, bytes, Begins::nothing)))
     return error;
   if (handle == nullptr) return raise_no_handle(given, comm);
   Request* request = pool.claim(comm, receives && given.peer != MPI_PROC_NULL);

@@ -40,7 +40,7 @@ int look(const Arguments& given, Communicator* comm, bool& found, MPI_Status* st
 int look_now(const Arguments& given, int* flag, MPI_Status* status, MPI_Message* message) {
   Communicator* comm;
   size_t bytes;
-  if (int error = check_receive(given, comm, bytes, false)) return error;
+  if (int error = check_receive(given, comm, bytes, Begins::nothing)) return error;
   if (flag == nullptr) return raise(given.function, comm, MPI_ERR_ARG, "the address for the flag is null");
   bool found = given.peer == MPI_PROC_NULL;
   if (found) {
@@ -58,7 +58,7 @@ int look_now(const Arguments& given, int* flag, MPI_Status* status, MPI_Message*
 int look_until_found(const Arguments& given, MPI_Status* status, MPI_Message* message) {
   Communicator* comm;
   size_t bytes;
-  if (int error = check_receive(given, comm, bytes, false)) return error;
+  if (int error = check_receive(given, comm, bytes, Begins::nothing)) return error;
   if (given.peer == MPI_PROC_NULL) {
     set_null_process_status(status);
     if (message) *message = MPI_MESSAGE_NO_PROC;

@@ -4,7 +4,9 @@
 #include <array>
 
 #include "mpi-adi/comm/processes.hpp"
+#include "mpi-adi/core/debug.hpp"
 #include "mpi-adi/core/profiling.hpp"
+#include "mpi-adi/pt2pt/buffers_in_use.hpp"
 #include "mpi-adi/request/completion.hpp"
 #include "mpi-adi/tool/event.hpp"
 
@@ -69,34 +71,49 @@ int receive_in_pool(void* buf, const Arguments& given, MPI_Status* status) {
   return wait_in_pool(given.function, handle, status);
 }
 
-int isend_captured(const Arguments& given, graph::Way way, MPI_Request* handle) {
-  return handle == nullptr ? raise_no_handle(given, find_communicator(given.comm)) : graph::send(given, way, handle);
+int isend_otherwise(int why, const Arguments& given, graph::Way way, MPI_Request* handle) {
+  Communicator* const comm = find_communicator(given.comm);
+  if (handle == nullptr) return raise_no_handle(given, comm);
+  if (why == kCaptured) return graph::send(given, way, handle);
+  if (!device::reachable(comm->job_rank(given.peer))) return raise_lost(given, comm);
+  Request* const request = pool.claim(comm, false);
+  if (request == nullptr) return raise_no_request(given, comm);
+  buffers_in_use::hold(*request, given);
+  const Mode mode = way == graph::Way::standard ? Mode::standard : Mode::synchronous;
+  const size_t bytes = bytes_of(given, find_type(given.datatype, given.count));
+  if (const int result = start_send(mode, *request, given, bytes); result != PTL_OK) {
+    pool.release(request);
+    return raise_portals(given.function, comm, result);
+  }
+  *handle = handle_of(request);
+  return MPI_SUCCESS;
 }
 
 int receive_otherwise(int why, void* buf, const Arguments& given, MPI_Status* status) {
-  if (why == kCompared) return receive_compared(buf, given, status);
+  if (why == kWatched) return receive_watched(buf, given, status);
   set_empty_status(status);
   return graph::receive(buf, given, nullptr);
 }
 
 int ireceive_otherwise(int why, void* buf, const Arguments& given, MPI_Request* handle) {
-  if (why == kCompared) return ireceive_compared(buf, given, handle);
+  if (why == kWatched) return ireceive_watched(buf, given, handle);
   return handle == nullptr ? raise_no_handle(given, find_communicator(given.comm)) : graph::receive(buf, given, handle);
 }
 
-int receive_compared(void* buf, const Arguments& given, MPI_Status* status) {
+int receive_watched(void* buf, const Arguments& given, MPI_Status* status) {
   MPI_Request handle;
-  if (int error = ireceive_compared(buf, given, &handle)) return error;
+  if (int error = ireceive_watched(buf, given, &handle)) return error;
   return wait_in_pool(given.function, handle, status);
 }
 
-int ireceive_compared(void* buf, const Arguments& given, MPI_Request* handle) {
+int ireceive_watched(void* buf, const Arguments& given, MPI_Request* handle) {
   Communicator* const comm = find_communicator(given.comm);
   if (handle == nullptr) return raise_no_handle(given, comm);
   Request* request = pool.claim(comm, true);
   if (request == nullptr) return raise_no_request(given, comm);
   request->special = tool::is_listened(tool::Event::message_received);  // told of when it is completed
   signatures::expect(*request, given);
+  if (debug.buffers) buffers_in_use::hold(*request, given);
   const Datatype& type = *find_type(given.datatype, given.count);
   if (int result = start_receive(*request, buf, given, type, bytes_of(given, &type)); result != PTL_OK) {
     pool.release(request);

@@ -94,13 +94,13 @@ template <Mode mode>
 int isend(const Arguments& given, MPI_Request* handle);
 
 inline graph::Way way_of(Mode mode) { return mode == Mode::standard ? graph::Way::standard : graph::Way::synchronous; }
-[[gnu::cold, gnu::noinline]] int isend_captured(const Arguments& given, graph::Way way, MPI_Request* handle);
-// Receives for which the check answered kCompared or kCaptured.
+// Those for which the check answered kWatched or kCaptured.
+[[gnu::cold, gnu::noinline]] int isend_otherwise(int why, const Arguments& given, graph::Way way, MPI_Request* handle);
 [[gnu::noinline]] int receive_otherwise(int why, void* buf, const Arguments& given, MPI_Status* status);
 [[gnu::noinline]] int ireceive_otherwise(int why, void* buf, const Arguments& given, MPI_Request* handle);
-// Receives whose arguments were checked, and whose data are compared with what is sent.
-[[gnu::noinline]] int receive_compared(void* buf, const Arguments& given, MPI_Status* status);
-[[gnu::noinline]] int ireceive_compared(void* buf, const Arguments& given, MPI_Request* handle);
+// Receives that were checked, and that are watched.
+[[gnu::noinline]] int receive_watched(void* buf, const Arguments& given, MPI_Status* status);
+[[gnu::noinline]] int ireceive_watched(void* buf, const Arguments& given, MPI_Request* handle);
 // With many threads, every receive and every long send that waits is in the pool.
 int receive_in_pool(void* buf, const Arguments& given, MPI_Status* status);
 // A receive whose arguments were checked, where all requests are in use.
@@ -140,8 +140,8 @@ template <Mode mode>
   Communicator* comm;
   const Datatype* type;
   size_t bytes;
-  if (int error = check_send(given, comm, type, bytes)) [[unlikely]]
-    return error == kCaptured ? isend_captured(given, way_of(mode), handle) : error;
+  if (int error = check_send(given, comm, type, bytes, Begins::request)) [[unlikely]]
+    return error < 0 ? isend_otherwise(error, given, way_of(mode), handle) : error;
   if (handle == nullptr) [[unlikely]]
     return raise_no_handle(given, comm);
   *handle = handle_of(pool.sent());

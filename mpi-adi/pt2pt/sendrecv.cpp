@@ -17,7 +17,7 @@ int capture_exchange(const Arguments& to, void* room, const Arguments& from, boo
   Communicator* comm;
   const Datatype* type;
   size_t bytes;
-  if (int error = check_receive(from, comm, type, bytes, false); error != kCaptured) return error;
+  if (int error = check_receive(from, comm, type, bytes, Begins::nothing); error != kCaptured) return error;
   set_empty_status(status);
   return graph::exchange(to, room, from, replaces, handle);
 }
@@ -37,7 +37,7 @@ int sendrecv(const Arguments& to, void* room, const Arguments& from, MPI_Status*
   Communicator* found;
   const Datatype* type;
   size_t bytes;
-  if (int error = check_send(to, found, type, bytes, false))
+  if (int error = check_send(to, found, type, bytes, Begins::nothing))
     return error == kCaptured ? capture_exchange(to, room, from, false, nullptr, status) : error;
   if (from.peer == MPI_PROC_NULL) [[unlikely]]
     return send_alone(to, from, status);
@@ -80,9 +80,9 @@ int sendrecv_replace(const Arguments& to, void* room, const Arguments& from, MPI
   Communicator* comm;
   const Datatype* type;
   size_t bytes;
-  if (int error = check_send(to, comm, type, bytes, false))
+  if (int error = check_send(to, comm, type, bytes, Begins::nothing))
     return error == kCaptured ? capture_exchange(to, room, from, true, nullptr, status) : error;
-  if (int error = check_receive(from, comm, bytes, false)) return error;
+  if (int error = check_receive(from, comm, bytes, Begins::nothing)) return error;
   const std::unique_ptr<std::byte[]> copy = copy_of(to, bytes);
   if (!copy) return raise_no_copy(to, comm, bytes);
   const signatures::Original original(to, copy.get());

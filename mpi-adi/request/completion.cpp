@@ -12,6 +12,7 @@
 #include "mpi-adi/core/profiling.hpp"
 #include "mpi-adi/graph/capture.hpp"
 #include "mpi-adi/mpi-ext.h"
+#include "mpi-adi/pt2pt/buffers_in_use.hpp"
 #include "mpi-adi/pt2pt/signatures.hpp"
 #include "mpi-adi/tool/event.hpp"
 
@@ -116,6 +117,7 @@ int special_status(Request& request, MPI_Status* status) {
     return MPI_SUCCESS;
   }
   if (request.compared && device::is_recorded(request)) signatures::compare(request);
+  if (request.holds) buffers_in_use::compare(request);
   MPI_Status ignored;
   if (status == MPI_STATUS_IGNORE) status = &ignored;  // the user's query function needs one all the same
   set_status(status, request);
@@ -141,6 +143,7 @@ int finish_special(const char* function, MPI_Request& handle, Request* request, 
     assert(state == State::done);
     request->cancelled = false;
     request->failure = PTL_NI_OK;
+    if (request->holds) buffers_in_use::release(*request);
     request->state.store(State::inactive, std::memory_order_relaxed);
     return error;
   }

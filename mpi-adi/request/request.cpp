@@ -3,6 +3,7 @@
 
 #include <sys/mman.h>
 
+#include "mpi-adi/pt2pt/buffers_in_use.hpp"
 #include "mpi-adi/pt2pt/signatures.hpp"
 
 namespace portunus::mpi {
@@ -28,6 +29,7 @@ bool RequestPool::open(bool threaded, uint32_t event_slots) {
 
 void RequestPool::unmark(Request& request) {
   if (request.compared) signatures::forget(request);
+  if (request.holds) buffers_in_use::release(request);
   if (request.attached) request.attached->released();
   request.attached = nullptr;
   request.special = request.cancelled = false;

@@ -40,6 +40,8 @@ constexpr ptl_ni_fail_t kRevoked = 0x7f;
 constexpr ptl_ni_fail_t kOtherTypes = 0x7e;
 // The same: the two sides of a partitioned message have lengths of which the shorter one travels in other pieces.
 constexpr ptl_ni_fail_t kOtherLength = 0x7d;
+// The same: the data of a send have been changed before it was complete (pt2pt/buffers_in_use.hpp).
+constexpr ptl_ni_fail_t kChanged = 0x7c;
 
 // The needs of a request beyond its event: buffers of its own, a way to be started again, the user's functions.
 // Thread: `completed` is called by the holder of the turn, all else by the thread that owns the request.
@@ -114,6 +116,7 @@ struct alignas(64) Request {
   Attachment* attached = nullptr;
   ptl_handle_me_t kept = 0;  // this slot's own entry, appended again for each plain receive; 0: none yet
   bool compared = false;     // a special receive, whose data are compared with what is sent (pt2pt/signatures.hpp)
+  bool holds = false;        // a special one, whose memory is watched until it is complete (pt2pt/buffers_in_use.hpp)
 
   Request() = default;
   Request(Communicator* communicator, bool is_receive) : receives(is_receive), comm(communicator) {}

@@ -47,7 +47,7 @@ using namespace portunus::mpi::rma;
                                    MPI_Aint target_disp, Count target_count, MPI_Datatype target_datatype, MPI_Win win,                    \
                                    MPI_Request* request) try {                                                                             \
     Access access;                                                                                                                         \
-    if (int error = open_request("MPI_Rput" #suffix, win, request, access)) return error;                                                  \
+    if (int error = open_request("MPI_Rput" #suffix, win, target_rank, request, access)) return error;                                     \
     const Buffer origin{origin_addr, origin_count, origin_datatype};                                                                       \
     const Buffer target{nullptr, target_count, target_datatype};                                                                           \
     const int error = put("MPI_Rput" #suffix, origin, target_rank, target_disp, target, win, access);                                      \
@@ -58,7 +58,7 @@ using namespace portunus::mpi::rma;
                                    MPI_Aint target_disp, Count target_count, MPI_Datatype target_datatype, MPI_Win win,                    \
                                    MPI_Request* request) try {                                                                             \
     Access access;                                                                                                                         \
-    if (int error = open_request("MPI_Rget" #suffix, win, request, access)) return error;                                                  \
+    if (int error = open_request("MPI_Rget" #suffix, win, target_rank, request, access)) return error;                                     \
     const Buffer origin{origin_addr, origin_count, origin_datatype};                                                                       \
     const Buffer target{nullptr, target_count, target_datatype};                                                                           \
     const int error = get("MPI_Rget" #suffix, origin, target_rank, target_disp, target, win, access);                                      \
@@ -69,7 +69,7 @@ using namespace portunus::mpi::rma;
                                           MPI_Aint target_disp, Count target_count, MPI_Datatype target_datatype, MPI_Op op, MPI_Win win,  \
                                           MPI_Request* request) try {                                                                      \
     Access access;                                                                                                                         \
-    if (int error = open_request("MPI_Raccumulate" #suffix, win, request, access)) return error;                                           \
+    if (int error = open_request("MPI_Raccumulate" #suffix, win, target_rank, request, access)) return error;                              \
     const Buffer origin{origin_addr, origin_count, origin_datatype};                                                                       \
     const Buffer target{nullptr, target_count, target_datatype};                                                                           \
     const int error = accumulate("MPI_Raccumulate" #suffix, origin, nullptr, target_rank, target_disp, target, op, win, access);           \
@@ -81,7 +81,7 @@ using namespace portunus::mpi::rma;
                                               MPI_Aint target_disp, Count target_count, MPI_Datatype target_datatype, MPI_Op op,           \
                                               MPI_Win win, MPI_Request* request) try {                                                     \
     Access access;                                                                                                                         \
-    if (int error = open_request("MPI_Rget_accumulate" #suffix, win, request, access)) return error;                                       \
+    if (int error = open_request("MPI_Rget_accumulate" #suffix, win, target_rank, request, access)) return error;                          \
     const Buffer origin{origin_addr, origin_count, origin_datatype};                                                                       \
     const Buffer target{nullptr, target_count, target_datatype};                                                                           \
     const Buffer result{result_addr, result_count, result_datatype};                                                                       \

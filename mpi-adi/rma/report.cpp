@@ -45,7 +45,7 @@ int used(const client::By& ticket, int code) {
   return code;
 }
 
-int open_request(const char* function, MPI_Win win, MPI_Request* request, Access& access) {
+int open_request(const char* function, MPI_Win win, int rank, MPI_Request* request, Access& access) {
   Window* window;
   if (int error = check(function, win, window)) return error;
   if (request == nullptr) return raise(function, *window, MPI_ERR_ARG, "the address for the request is null");
@@ -53,6 +53,8 @@ int open_request(const char* function, MPI_Win win, MPI_Request* request, Access
     *(access.handle = request) = MPI_REQUEST_NULL;
     return MPI_SUCCESS;
   }
+  if (rank >= 0 && static_cast<size_t>(rank) < window->members.size() && !is_passive(*window, static_cast<size_t>(rank)))
+    return raise(function, *window, MPI_ERR_RMA_SYNC, "rank %d is not locked, which accesses with a request ask for", rank);
   Request* whole = pool.claim(window->comm, false);
   if (whole == nullptr) return raise(function, *window, MPI_ERR_NO_MEM, "%u requests are in use, the most there can be", pool.most());
   whole->source = MPI_ANY_SOURCE;

@@ -61,12 +61,12 @@ TEST(Handles, AreTheSameThroughIntegers) {
     EXPECT_EQ(MPI_Comm_fromint(MPI_Comm_toint(copy)), copy);
     MPI_Comm_free(&copy);
   }
-  int word = 0;
+  int word = 0, sent = 0;
   MPI_Request request;
   MPI_Irecv(&word, 1, MPI_INT, 0, 1, MPI_COMM_SELF, &request);
   MPI_Request again = MPI_Request_fromint(MPI_Request_toint(request));
   EXPECT_EQ(again, request);
-  MPI_Send(&word, 1, MPI_INT, 0, 1, MPI_COMM_SELF);
+  MPI_Send(&sent, 1, MPI_INT, 0, 1, MPI_COMM_SELF);
   MPI_Wait(&again, MPI_STATUS_IGNORE);
   ReturnErrors guard;
   int size;

@@ -415,6 +415,20 @@ static void concurrent(void) {
     if (is("changes_sent")) {
         if (rank == 0) MPI_Issend(in, 1 << 16, MPI_INT, 1, 0, W, &request), in[0] = 1, wait_for(&request);
         if (rank == 1) MPI_Recv(out, 1 << 16, MPI_INT, 0, 0, W, NOWHERE);
+    } else if (is("changes_copied")) {
+        if (rank == 0) MPI_Isend(in, 1, MPI_INT, 1, 0, W, &request), in[0] = 1, wait_for(&request);
+        if (rank == 1) MPI_Recv(out, 1, MPI_INT, 0, 0, W, NOWHERE);
+    } else if (is("sends_received")) {
+        if (rank == 0) MPI_Irecv(in, 4, MPI_INT, 1, 0, W, &request), MPI_Send(in + 3, 1, MPI_INT, 1, 0, W), wait_for(&request);
+        if (rank == 1) MPI_Recv(out, 1, MPI_INT, 0, 0, W, NOWHERE), MPI_Send(in, 4, MPI_INT, 0, 0, W);
+    } else if (is("receives_sent")) {
+        if (rank == 0) MPI_Isend(in, 4, MPI_INT, 1, 0, W, &request), MPI_Recv(in, 1, MPI_INT, 1, 0, W, NOWHERE), wait_for(&request);
+        if (rank == 1) MPI_Recv(out, 4, MPI_INT, 0, 0, W, NOWHERE), MPI_Send(in, 1, MPI_INT, 0, 0, W);
+    } else if (is("starts_on_received")) {
+        MPI_Request started;
+        MPI_Send_init(in, 1, MPI_INT, next(), 0, W, &started);
+        if (rank == 0) MPI_Irecv(in, 1, MPI_INT, 1, 1, W, &request), MPI_Start(&started), MPI_Wait(&started, NOWHERE), wait_for(&request);
+        MPI_Request_free(&started);
     } else if (is("reads_received")) {
         if (rank == 0) MPI_Irecv(out, 1, MPI_INT, 1, 0, W, &request), in[0] = out[0], wait_for(&request);
         if (rank == 1) MPI_Send(in, 1, MPI_INT, 0, 0, W);

@@ -60,17 +60,19 @@ TABLE = [
     (REQUESTS, "request_life", ["no_wait", "no_wait_for_send", "no_wait_for_collective", "no_free"], "left is a request"),
     (REQUESTS, "request_life", ["waits_twice", "frees_twice", "starts_twice", "starts_a_receive", "starts_nothing", "ready_before_start"],
      "(MPI_ERR_REQUEST)"),
+    (REQUESTS, "request_life", ["frees_collective"], "a wait or a test is to complete it (MPI_ERR_REQUEST)"),
     (REQUESTS, "request_life", ["ready_twice"], "the partition 0 is ready already"),
     (EPOCHS, "epoch", "put_outside get_outside accumulate_outside locks_twice unlocks_only unlocks_another unlocks_all_only completes_only "
                       "waits_only flushes_only fence_in_lock posts_twice put_after_last_fence frees_in_lock".split(), "(MPI_ERR_RMA_SYNC)"),
+    (EPOCHS, "epoch", ["rput_in_fence"], "which accesses with a request ask for (MPI_ERR_RMA_SYNC)"),
+    (LOCAL, "concurrent", ["changes_sent", "changes_copied"], "its data were changed before it was complete (MPI_ERR_BUFFER)"),
+    (LOCAL, "concurrent", ["receives_twice", "sends_received", "receives_sent", "starts_on_received"], "is in use: MPI_"),
     (EPOCHS, "epoch", ["lock_and_receive/tcp", "no_fence", "no_post", "no_complete", "lock_and_receive"], EVER),
     (LEAK, "left", ["communicator", "datatype", "window", "message", "operation", "group", "info", "error handler", "keyval"], "left is a"),
 ]
 # Mistakes of which nothing is said: nobody but a tool that sees each access to memory could, or the standard lets programs be so.
 UNTOLD = [
-    (REQUESTS, "request_life", ["frees_collective"]),
-    (EPOCHS, "epoch", ["rput_in_fence"]),
-    (LOCAL, "concurrent", ["changes_sent", "reads_received", "receives_twice"]),
+    (LOCAL, "concurrent", ["reads_received"]),
     (RACE, "concurrent", ["any_source"]),
     (GLOBAL, "concurrent", ["puts_to_one_place"]),
 ]

@@ -224,8 +224,8 @@ TEST_F(ToolEvents, CommunicatorsThatAreMadeLaterAreHeardToo) {
   begin(ends, "collective_ends");
   const size_t sent_before = sends.told.size();
   const int next = right(), last = left();
-  int in = 0;
-  ASSERT_EQ(MPI_Sendrecv(&in, 1, MPI_INT, next, 1, &in, 1, MPI_INT, last, 1, comm, MPI_STATUS_IGNORE), MPI_SUCCESS);
+  int in = 0, out = 0;
+  ASSERT_EQ(MPI_Sendrecv(&out, 1, MPI_INT, next, 1, &in, 1, MPI_INT, last, 1, comm, MPI_STATUS_IGNORE), MPI_SUCCESS);
   ASSERT_EQ(MPI_Barrier(comm), MPI_SUCCESS);
   EXPECT_EQ(sends.told.size(), sent_before + 1);
   ASSERT_GE(begins.told.size(), 1u);
@@ -310,9 +310,9 @@ TEST_F(ToolEvents, EventsOfCallbacksAreDroppedAndThatIsTold) {
   Listener commits;
   begin(commits, "datatype_committed");
   commits.calls_mpi = true;  // to nobody: no event
-  int in = 0;
+  int in = 0, out = 0;
   const int next = right(), last = left();
-  ASSERT_EQ(MPI_Sendrecv(&in, 1, MPI_INT, next, 1, &in, 1, MPI_INT, last, 1, MPI_COMM_WORLD, MPI_STATUS_IGNORE), MPI_SUCCESS);
+  ASSERT_EQ(MPI_Sendrecv(&out, 1, MPI_INT, next, 1, &in, 1, MPI_INT, last, 1, MPI_COMM_WORLD, MPI_STATUS_IGNORE), MPI_SUCCESS);
   EXPECT_EQ(dropped, 0);
   // A callback that sends: its own event is dropped, and told of before the next.
   Listener fences;
@@ -328,7 +328,7 @@ TEST_F(ToolEvents, EventsOfCallbacksAreDroppedAndThatIsTold) {
   MPI_Type_commit(&type);
   MPI_Type_free(&type);
   const size_t before = sends.told.size();
-  ASSERT_EQ(MPI_Sendrecv(&in, 1, MPI_INT, next, 1, &in, 1, MPI_INT, last, 1, MPI_COMM_WORLD, MPI_STATUS_IGNORE), MPI_SUCCESS);
+  ASSERT_EQ(MPI_Sendrecv(&out, 1, MPI_INT, next, 1, &in, 1, MPI_INT, last, 1, MPI_COMM_WORLD, MPI_STATUS_IGNORE), MPI_SUCCESS);
   EXPECT_EQ(sends.told.size(), before + 1);
   EXPECT_EQ(dropped, 1);
   end(sends);
