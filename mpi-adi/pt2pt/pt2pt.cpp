@@ -63,23 +63,12 @@ int wait_in_pool(const char* function, MPI_Request handle, MPI_Status* status) {
   return finish(function, handle, request, status);
 }
 
-}  // namespace
-
-int receive_in_pool(void* buf, const Arguments& given, MPI_Status* status) {
-  MPI_Request handle;
-  if (int error = ireceive(buf, given, &handle)) return error;
-  return wait_in_pool(given.function, handle, status);
-}
-
-int isend_otherwise(int why, const Arguments& given, graph::Way way, MPI_Request* handle) {
+// Starts a message that was checked.
+int start_send_in_pool(Mode mode, const Arguments& given, bool holds, MPI_Request* handle) {
   Communicator* const comm = find_communicator(given.comm);
-  if (handle == nullptr) return raise_no_handle(given, comm);
-  if (why == kCaptured) return graph::send(given, way, handle);
-  if (!device::reachable(comm->job_rank(given.peer))) return raise_lost(given, comm);
   Request* const request = pool.claim(comm, false);
   if (request == nullptr) return raise_no_request(given, comm);
-  buffers_in_use::hold(*request, given);
-  const Mode mode = way == graph::Way::standard ? Mode::standard : Mode::synchronous;
+  if (holds) buffers_in_use::hold(*request, given);
   const size_t bytes = bytes_of(given, find_type(given.datatype, given.count));
   if (const int result = start_send(mode, *request, given, bytes); result != PTL_OK) {
     pool.release(request);
@@ -89,24 +78,34 @@ int isend_otherwise(int why, const Arguments& given, graph::Way way, MPI_Request
   return MPI_SUCCESS;
 }
 
+}  // namespace
+
+int isend_otherwise(int why, const Arguments& given, graph::Way way, MPI_Request* handle) {
+  const Communicator* const comm = find_communicator(given.comm);
+  if (handle == nullptr) return raise_no_handle(given, comm);
+  if (why == kCaptured) return graph::send(given, way, handle);
+  if (!device::reachable(comm->job_rank(given.peer))) return raise_lost(given, comm);
+  return start_send_in_pool(way == graph::Way::standard ? Mode::standard : Mode::synchronous, given, true, handle);
+}
+
 int receive_otherwise(int why, void* buf, const Arguments& given, MPI_Status* status) {
-  if (why == kWatched) return receive_watched(buf, given, status);
+  if (why == kWatched) return receive_in_pool(buf, given, status);
   set_empty_status(status);
   return graph::receive(buf, given, nullptr);
 }
 
 int ireceive_otherwise(int why, void* buf, const Arguments& given, MPI_Request* handle) {
-  if (why == kWatched) return ireceive_watched(buf, given, handle);
+  if (why == kWatched) return ireceive_in_pool(buf, given, handle);
   return handle == nullptr ? raise_no_handle(given, find_communicator(given.comm)) : graph::receive(buf, given, handle);
 }
 
-int receive_watched(void* buf, const Arguments& given, MPI_Status* status) {
+int receive_in_pool(void* buf, const Arguments& given, MPI_Status* status) {
   MPI_Request handle;
-  if (int error = ireceive_watched(buf, given, &handle)) return error;
+  if (int error = ireceive_in_pool(buf, given, &handle)) return error;
   return wait_in_pool(given.function, handle, status);
 }
 
-int ireceive_watched(void* buf, const Arguments& given, MPI_Request* handle) {
+int ireceive_in_pool(void* buf, const Arguments& given, MPI_Request* handle) {
   Communicator* const comm = find_communicator(given.comm);
   if (handle == nullptr) return raise_no_handle(given, comm);
   Request* request = pool.claim(comm, true);
@@ -136,9 +135,9 @@ int receive_without_slot(void* buf, const Arguments& given, MPI_Status* status) 
   return request.failed() ? raise_request(given.function, request) : MPI_SUCCESS;
 }
 
-int send_in_pool(const Arguments& given, int (*start)(const Arguments& given, MPI_Request* handle)) {
+int send_in_pool(Mode mode, const Arguments& given) {
   MPI_Request handle;
-  if (int error = start(given, &handle)) return error;
+  if (int error = start_send_in_pool(mode, given, false, &handle)) return error;
   return wait_in_pool(given.function, handle, MPI_STATUS_IGNORE);
 }
 

@@ -98,14 +98,12 @@ inline graph::Way way_of(Mode mode) { return mode == Mode::standard ? graph::Way
 [[gnu::cold, gnu::noinline]] int isend_otherwise(int why, const Arguments& given, graph::Way way, MPI_Request* handle);
 [[gnu::noinline]] int receive_otherwise(int why, void* buf, const Arguments& given, MPI_Status* status);
 [[gnu::noinline]] int ireceive_otherwise(int why, void* buf, const Arguments& given, MPI_Request* handle);
-// Receives that were checked, and that are watched.
-[[gnu::noinline]] int receive_watched(void* buf, const Arguments& given, MPI_Status* status);
-[[gnu::noinline]] int ireceive_watched(void* buf, const Arguments& given, MPI_Request* handle);
-// With many threads, every receive and every long send that waits is in the pool.
-int receive_in_pool(void* buf, const Arguments& given, MPI_Status* status);
+// Messages that were checked. With many threads, every receive and every long send that waits is in the pool; so is what is watched.
+[[gnu::noinline]] int receive_in_pool(void* buf, const Arguments& given, MPI_Status* status);
+[[gnu::noinline]] int ireceive_in_pool(void* buf, const Arguments& given, MPI_Request* handle);
+int send_in_pool(Mode mode, const Arguments& given);
 // A receive whose arguments were checked, where all requests are in use.
 [[gnu::cold, gnu::noinline]] int receive_without_slot(void* buf, const Arguments& given, MPI_Status* status);
-int send_in_pool(const Arguments& given, int (*start)(const Arguments& given, MPI_Request* handle));
 
 template <Mode mode>
 [[gnu::always_inline]] inline int send(const Arguments& given) {
@@ -125,7 +123,7 @@ template <Mode mode>
   if (mode == Mode::standard && device::keeps(bytes)) [[unlikely]]
     if (const int outcome = send_kept(given, *comm, bytes); outcome != kNotKept) return outcome;
   if (device::device.threaded) [[unlikely]]
-    return send_in_pool(given, isend<mode>);
+    return send_in_pool(mode, given);
   Request request(comm, false);
   if (int result = start_send(mode, request, given, bytes); result != PTL_OK) [[unlikely]]
     return raise_portals(given.function, comm, result);
