@@ -140,6 +140,12 @@ class Operations {
     const ptl_ct_event_t now = count();
     return now.success + now.failure >= issued();
   }
+  // All that was issued is complete, as far as is known without a step of the engine; none has failed.
+  [[nodiscard]] bool is_quiet() const {
+    const uint64_t expected = issued();
+    const ptl_ct_event_t now = counter_.peek();
+    return now.success >= expected && now.failure == 0;
+  }
   // The operations that failed, without a step of the engine.
   [[nodiscard]] ptl_size_t failures() const { return counter_.peek().failure; }
 

@@ -9,6 +9,7 @@
 //   storm    random messages, eager and bulk, with receives of all four kinds of wildcards, checked against a matcher that goes
 //            through its receives one by one
 //   polls    ranks in pairs, more than there are processors: a poll in vain gives way to whoever is to answer
+//   flushes  rank 0 makes no call but flushes: what the others put into its memory arrives all the same, with PTL_PROGRESS=caller, too
 // Exit status 0 when all is well. Source: MPI-5.0, 3.5 (order, progress, fairness, resource limits).
 #include <mpi.h>
 #include <sched.h>
@@ -335,6 +336,20 @@ void polls() {
   if (word != other) fail("the answer is another one", word);
 }
 
+void flushes() {
+  int* memory = nullptr;
+  MPI_Win window;
+  MPI_Win_allocate(static_cast<MPI_Aint>(sizeof(int)) * size, sizeof(int), MPI_INFO_NULL, MPI_COMM_WORLD, &memory, &window);
+  std::memset(memory, 0, sizeof(int) * static_cast<size_t>(size));
+  MPI_Win_lock_all(0, window);
+  MPI_Barrier(MPI_COMM_WORLD);
+  if (rank != 0) MPI_Put(&rank, 1, MPI_INT, 0, rank, 1, MPI_INT, window);
+  for (int other = 1; rank == 0 && other < size; ++other)
+    while (std::atomic_ref<int>(memory[other]).load(std::memory_order_acquire) != other) MPI_Win_flush(0, window);
+  MPI_Win_unlock_all(window);
+  MPI_Win_free(&window);
+}
+
 }  // namespace
 
 // In place of the C library's.
@@ -354,7 +369,8 @@ int main(int argc, char** argv) {
   else if (what == "million") million();
   else if (what == "storm") storm();
   else if (what == "polls") polls();
-  else fail("usage: storms flood [BOUND] | sleeper [BOUND] | puts [BOUND] | million | storm | polls");
+  else if (what == "flushes") flushes();
+  else fail("usage: storms flood [BOUND] | sleeper [BOUND] | puts [BOUND] | million | storm | polls | flushes");
   MPI_Barrier(MPI_COMM_WORLD);
   MPI_Finalize();
   return 0;
