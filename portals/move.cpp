@@ -190,9 +190,9 @@ Fault prepare_swap(Command& command, ptl_handle_md_t get_md, ptl_size_t get_offs
 namespace {
 
 // Returns when half of what is held back for targets that do not take it has gone, so that whoever only sends cannot use up the memory.
-// Messages of a bundle go at its end, and a condition of a wait must not wait: neither is held up here.
+// A condition of a wait must not wait. What a bundle has kept back goes with the first step.
 [[gnu::cold, gnu::noinline]] void wait_for_room(const Engine& engine) {
-  if (api::bundle_depth > 0 || thread_state.waits) return;
+  if (thread_state.waits) return;
   api::progress().wait([&] { return !engine.overfull(); }, -1);
 }
 inline void wait_while_overfull() {

@@ -188,6 +188,26 @@ TEST_F(Counting, BundlesNestAndAWaitInsideOneDoesNotHang) {
   fence();
 }
 
+// Operations that are unanswered, and as many that were not sent yet, are the most that a process keeps; in a bundle, too.
+TEST_F(Counting, CallsWaitWhileManyOperationsAreUnanswered) {
+  constexpr ptl_size_t kGets = 100'000, kMostKept = 2 * 16384;
+  append({.start = memory, .length = 8, .options = PTL_ME_OP_GET | PTL_ME_EVENT_COMM_DISABLE});
+  const ptl_handle_ct_t answered = counter();
+  const ptl_handle_md_t md = descriptor(PTL_MD_EVENT_CT_REPLY, answered);
+  fence();
+  ptl_size_t asked = 0;
+  for (const bool together : {false, true}) {
+    EXPECT_EQ(together ? PtlStartBundle(ni) : int{PTL_OK}, PTL_OK);
+    for (const ptl_size_t end = asked + kGets; asked < end; ++asked) ASSERT_EQ(PtlGet(md, at(data), 8, right(), pt, 0, 0, nullptr), PTL_OK);
+    ptl_ct_event_t now{};
+    EXPECT_EQ(PtlxCTPeek(answered, &now), PTL_OK);
+    EXPECT_GE(now.success + kMostKept, asked);
+    EXPECT_EQ(together ? PtlEndBundle(ni) : int{PTL_OK}, PTL_OK);
+    EXPECT_EQ(wait(answered, asked).success, asked);
+  }
+  fence();
+}
+
 // By bundles and by PTLX_MD_LAZY; more of them than travel together at once, in between with one that is not kept back.
 TEST_F(Counting, SmallMessagesThatAreKeptBackArriveInOrderAndAWaitSendsThem) {
   constexpr size_t kPuts = 300;
