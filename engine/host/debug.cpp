@@ -12,7 +12,8 @@ namespace {
 constexpr char kBytes[] = "BYTES";
 constexpr DebugKey kKeys[] = {
     {"arguments", nullptr, "explains each PTL_ARG_INVALID: function, argument, why"},
-    {"buffers", nullptr, "MPI: finds data to be sent that cannot be read to their end"},
+    {"buffers", nullptr,
+     "MPI: finds data to be sent that cannot be read to their end, and memory of messages under way that is used or changed"},
     {"calls", nullptr,
      "MPI: finds collectives whose operations, roots, datatypes or order differ between ranks, and messages whose datatypes are not those "
      "of their receives"},
