@@ -60,8 +60,8 @@ inline size_t bytes_of(const Arguments& given, const Datatype* type) {
   return type ? static_cast<size_t>(type->size) * static_cast<size_t>(given.count) : 0;  // good if can_travel
 }
 
-// The communicator, datatype and size of a message are set when MPI_SUCCESS is returned. `starts`: the message begins now, and tools are
-// told of that.
+// The communicator, datatype and size of a message are set when MPI_SUCCESS is returned. `begins`: what begins now is looked at
+// further on communicators that are not plain, and tools are told of it.
 [[gnu::always_inline]] inline int check_send(const Arguments& given, Communicator*& comm, const Datatype*& type, size_t& bytes,
                                              Begins begins = Begins::call) {
   comm = find_communicator(given.comm);

@@ -132,9 +132,9 @@ inline ptl_me_t receive_entry(void* buf, size_t bytes, ptl_rank_t source, Patter
   entry.ignore_bits = pattern.ignore_bits;
   return entry;
 }
-// While ranks ask for less, nothing is copied: senders wait, with their messages in their own memory.
 // Targets have asked for less, or do not take what they were sent.
 inline bool is_throttled() { return __atomic_load_n(device.throttled, __ATOMIC_RELAXED) != 0; }
+// While ranks ask for less, nothing is copied: senders wait, with their messages in their own memory.
 inline bool may_copy(size_t bytes) { return bytes <= device.copy_limit && !is_throttled(); }
 inline bool keeps(size_t bytes) { return bytes > device.copy_limit && bytes <= device.kept_limit; }
 // A receive that the engine itself completes: nothing else is to be done for it then, but for what finish_special() does.

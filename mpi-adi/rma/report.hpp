@@ -25,8 +25,8 @@ class Report final : public Attachment {
   std::atomic<int64_t> left_{1};  // operations, and the call that issues them
 };
 
-// Returns how one operation of the access is issued.
-client::By ticket(const Access& access);
+// Returns how one operation of the access is issued, of so many bytes.
+client::By ticket(const Access& access, ptl_size_t bytes);
 // Notes the PTL_* code with which it was issued, and returns that.
 int used(const client::By& ticket, int code);
 

@@ -66,7 +66,7 @@ int move_run(const Access& access, std::byte* here, int64_t there, int64_t bytes
     move_mapped(kPut ? at : here, kPut ? here : at, length);
     return PTL_OK;
   }
-  const client::By by = ticket(access);
+  const client::By by = ticket(access, length);
   return used(by, kPut ? client::put(by, remote(access, there), here, length) : client::get(by, remote(access, there), here, length));
 }
 
@@ -222,7 +222,7 @@ int accumulate(const char* function, const Buffer& origin, const Buffer* result,
     if (at_once && op != MPI_NO_OP)
       return PtlxNodeAtomic(atomic.op, atomic.type, mapped(access, there), data, length, result ? former : nullptr, nullptr);
     if (at_once) return move_run<false>(access, former, there, static_cast<int64_t>(length));
-    const client::By by = ticket(access);
+    const client::By by = ticket(access, length);
     const client::RemoteAddress at = remote(access, there);
     if (static_cast<int64_t>(length) > device::device.ordered_limit || access.member->mapped)  // those at once do not wait
       window.long_accumulates.add(rank, access.displacement + there, access.displacement + there + static_cast<int64_t>(length));

@@ -30,6 +30,8 @@ int open_entries(Window& window) {
   int result = window.operations.open(device::device.ni);
   constexpr unsigned kReporting = client::Operations::kCounted | PTL_MD_EVENT_SEND_DISABLE;
   if (result == PTL_OK) result = window.reporting.bind_all(device::device.ni, kReporting, window.operations.counter(), device::device.eq);
+  constexpr unsigned kTogether = client::Operations::kCounted | PTLX_MD_LAZY;
+  if (result == PTL_OK) result = window.together.bind_all(device::device.ni, kTogether, window.operations.counter());
   const auto expose = [&](Place place, void* start, size_t length, client::MatchEntry& entry, ptl_handle_ct_t counter = PTL_CT_NONE) {
     const ptl_match_bits_t bits = match_bits(window.number, place);
     if (result == PTL_OK) result = client::expose(device::device.ni, kWindowPortal, start, length, bits, entry, counter);
@@ -46,6 +48,7 @@ void close_entries(Window& window) {
   for (client::MatchEntry* entry : {&window.memory_entry, &window.control_entry, &window.released_entry}) entry->close();
   window.released.close();
   window.reporting.close();
+  window.together.close();
   window.operations.close();
 }
 

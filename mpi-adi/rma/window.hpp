@@ -86,6 +86,7 @@ struct Window {
   std::list<ControlChange> unanswered;  // their answers may still come
   client::Operations operations;        // of this rank
   client::Descriptor reporting;         // for operations that have an event each, too
+  client::Descriptor together;          // for short ones, whose messages may wait for others until a call waits for them
   LongAccumulates long_accumulates;
   std::unique_ptr<Notifications> notifications;  // nullptr: it has none
   std::unique_ptr<std::byte[]> discarded;        // for old values that no program asks for
