@@ -22,7 +22,6 @@ using Blocks = std::vector<Block>;
 
 // A request's memory.
 struct Held {
-  const char* function;
   Arguments given;
   Datatype* type;  // retained: the user may free it
   uint64_t sum = 0;
@@ -41,19 +40,17 @@ uintptr_t longest = 0;                          // block there has been
 
 // The blocks of the data, in their order; none where they are too many.
 Blocks blocks_of(const Arguments& given, const Datatype& type) {
-  Blocks blocks;
   const auto base = reinterpret_cast<int64_t>(given.buf);
-  for (MPI_Count i = 0; i < given.count && blocks.size() <= kMostBlocks; ++i) {
+  const auto first = static_cast<uintptr_t>(base), dense = static_cast<uintptr_t>(given.count * type.size);
+  if (dense == 0) return {};
+  if (type.dense) return {{first, first + dense}};
+  Blocks blocks;
+  for (MPI_Count i = 0; i < given.count && blocks.size() <= kMostBlocks; ++i)
     each_block(type.layout, base + i * type.extent, 0, type.size, [&](int64_t place, int64_t bytes) {
       const auto begin = static_cast<uintptr_t>(place), end = begin + static_cast<uintptr_t>(bytes);
       if (!blocks.empty() && blocks.back().end == begin) blocks.back().end = end;
       else if (blocks.size() <= kMostBlocks) blocks.push_back({begin, end});
     });
-    if (type.dense && given.count > 0 && !blocks.empty()) {
-      blocks.back().end = blocks.back().begin + static_cast<uintptr_t>(given.count * type.size);
-      break;
-    }
-  }
   if (blocks.size() > kMostBlocks) blocks.clear();
   return blocks;
 }
@@ -78,7 +75,6 @@ uint64_t sum_of(const Blocks& blocks) {
 // Whose block among these lies in one of `blocks`; nullptr: nobody's.
 const Request* owner_of(const std::multimap<uintptr_t, Owned>& among, const Blocks& blocks) {
   for (const Block& block : blocks) {
-    if (block.begin == block.end) continue;
     for (auto each = among.lower_bound(block.begin - std::min(block.begin, longest)); each != among.end() && each->first < block.end;
          ++each)
       if (each->second.end > block.begin) return each->second.owner;
@@ -113,7 +109,7 @@ int check(const Arguments& given, const Communicator& comm, bool writes) {
     if (owner == nullptr) return MPI_SUCCESS;
     const Held& held = all_held.at(owner);
     use = owner->receives ? "receives from" : "sends to";
-    function = held.function;
+    function = held.given.function;
     peer = held.given.peer;
     tag = held.given.tag;
   }
@@ -132,7 +128,7 @@ void hold(Request& request, const Arguments& given) {
     (request.receives ? written : read).insert({block.begin, {block.end, &request}});
     longest = std::max(longest, block.end - block.begin);
   }
-  all_held.emplace(&request, Held{given.function, given, retain(type), sum, std::move(blocks)});
+  all_held.emplace(&request, Held{given, retain(type), sum, std::move(blocks)});
   request.special = request.holds = true;
 }
 

@@ -37,7 +37,7 @@ class PersistentMessage final : public Attachment {
     given_.function = "MPI_Start";
     if (debug.buffers && kind_ != Kind::buffered) {
       if (const int error = buffers_in_use::check(given_, *request.comm, kind_ == Kind::receive)) {
-        request.state.store(State::inactive, std::memory_order_relaxed);
+        not_started(request);
         return error;
       }
       buffers_in_use::hold(request, given_);
@@ -46,8 +46,7 @@ class PersistentMessage final : public Attachment {
     if (kind_ == Kind::receive) return started(request, start_receive(request, room_, given_, bytes_));
     const Communicator& comm = *request.comm;
     if (!device::reachable(comm.job_rank(given_.peer))) {
-      if (request.holds) buffers_in_use::release(request);
-      request.state.store(State::inactive, std::memory_order_relaxed);
+      not_started(request);
       return raise_lost(given_, &comm);
     }
     if (kind_ == Kind::buffered) {
@@ -65,10 +64,13 @@ class PersistentMessage final : public Attachment {
     request.state.store(State::done, std::memory_order_relaxed);
     return MPI_SUCCESS;
   }
-  int started(Request& request, int result) {
-    if (result == PTL_OK) return MPI_SUCCESS;
+  static void not_started(Request& request) {
     if (request.holds) buffers_in_use::release(request);
     request.state.store(State::inactive, std::memory_order_relaxed);
+  }
+  int started(Request& request, int result) {
+    if (result == PTL_OK) return MPI_SUCCESS;
+    not_started(request);
     return raise_portals(given_.function, request.comm, result);
   }
 

@@ -418,6 +418,10 @@ static void concurrent(void) {
     } else if (is("changes_copied")) {
         if (rank == 0) MPI_Isend(in, 1, MPI_INT, 1, 0, W, &request), in[0] = 1, wait_for(&request);
         if (rank == 1) MPI_Recv(out, 1, MPI_INT, 0, 0, W, NOWHERE);
+    } else if (is("empty")) { /* no mistake: nothing lies in the middle */
+        MPI_Request both[2];
+        if (rank == 0) MPI_Irecv(in + 1, 0, MPI_INT, 1, 1, W, both), MPI_Irecv(in, 4, MPI_INT, 1, 0, W, both + 1), MPI_Send(in + 2, 0, MPI_INT, 1, 0, W), MPI_Waitall(2, both, MPI_STATUSES_IGNORE);
+        if (rank == 1) MPI_Recv(out, 0, MPI_INT, 0, 0, W, NOWHERE), MPI_Send(in, 4, MPI_INT, 0, 0, W), MPI_Send(in, 0, MPI_INT, 0, 1, W);
     } else if (is("sends_received")) {
         if (rank == 0) MPI_Irecv(in, 4, MPI_INT, 1, 0, W, &request), MPI_Send(in + 3, 1, MPI_INT, 1, 0, W), wait_for(&request);
         if (rank == 1) MPI_Recv(out, 1, MPI_INT, 0, 0, W, NOWHERE), MPI_Send(in, 4, MPI_INT, 0, 0, W);

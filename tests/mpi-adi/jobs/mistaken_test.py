@@ -28,6 +28,7 @@ NOTHING = None  # is told
 # (kind, mistake, calls, a part of what is said)
 TABLE = [
     (CORRECT, "correct", [*COLLECTIVES, "messages", "pairs", "ring", "bytes", "fence", "lock", "post"], NOTHING),
+    (CORRECT, "concurrent", ["empty"], NOTHING),
     (ORDER, "receives_first", RECEIVES, EVER),
     (ORDER, "sends_first", ["Send", "Ssend", "Issend"], EVER),
     (ORDER, "other_order", ["Barrier+Bcast", "Gather+Scatter", "Reduce+Allreduce", "Bcast+Reduce", "Allgather+Alltoall", "Ibarrier+Ibcast",
