@@ -11,10 +11,6 @@ constinit client::Undestroyed<Channel> default_channel_storage;
 
 namespace {
 
-// Non-blocking operations of up to so many bytes may travel together: what a program issues by the thousand. Longer ones
-// leave at once, so that they move while the program computes.
-constexpr size_t kSmall = 512;
-
 struct Interface {
   ptl_handle_ni_t ni{};
   ptl_ni_limits_t limits{};
@@ -116,7 +112,7 @@ void Channel::put(int pe, Place to, const void* source, size_t size) {
 }
 
 void Channel::put_nbi(int pe, Place to, const void* source, size_t size) {
-  check(client::put(size <= kSmall ? all_.by(lazy_) : all_.own(), at(pe, to), source, size), "PtlPut");
+  check(client::put(size <= client::kMostTogether ? all_.by(lazy_) : all_.own(), at(pe, to), source, size), "PtlPut");
   note_put(size);
 }
 
@@ -138,7 +134,7 @@ void Channel::get_blocks(int pe, Place from, size_t from_step, void* dest, size_
 }
 
 void Channel::get_nbi(int pe, Place from, void* dest, size_t size) {
-  check(client::get(size <= kSmall ? all_.by(lazy_) : all_.own(), at(pe, from), dest, size), "PtlGet");
+  check(client::get(size <= client::kMostTogether ? all_.by(lazy_) : all_.own(), at(pe, from), dest, size), "PtlGet");
 }
 
 void Channel::put_signal(int pe, Place to, const void* source, size_t size, Place signal, uint64_t value, bool add, bool nbi) {

@@ -169,6 +169,9 @@ class Operations {
 };
 
 constexpr ptl_hdr_data_t kNoHeaderData = 0;
+// Operations of up to so many bytes may travel together (PTLX_MD_LAZY): programs issue them by the thousand. Longer ones leave at once, so
+// that they move while the program computes.
+constexpr ptl_size_t kMostTogether = 512;
 
 // Issues an operation by `now`, or by `later`, which takes a counter and its threshold behind the same arguments.
 template <class Now, class Later, class... Arguments>

@@ -6,10 +6,6 @@
 namespace portunus::mpi::rma {
 namespace {
 
-// Operations of up to so many bytes may travel together: programs issue them by the thousand. Longer ones leave at once, so that they move
-// while the program computes.
-constexpr ptl_size_t kShort = 512;
-
 class Part final : public Attachment {
  public:
   Part(Request& whole, Report& report) : whole_(whole), report_(report) {}
@@ -28,7 +24,7 @@ class Part final : public Attachment {
 
 client::By ticket(const Access& access, ptl_size_t bytes) {
   Window& window = *access.window;
-  if (access.whole == nullptr) return bytes <= kShort ? window.operations.by(window.together) : window.operations.own();
+  if (access.whole == nullptr) return bytes <= client::kMostTogether ? window.operations.by(window.together) : window.operations.own();
   Request* part = pool.claim(window.comm, false);
   if (part == nullptr) {  // close_request waits for all then
     access.unreported = true;
