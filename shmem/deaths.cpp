@@ -20,7 +20,7 @@ uint64_t looked_at = 0;  // deaths that `gone` has
 bool everybody = false;  // is watched
 std::unique_ptr<std::atomic<bool>[]> gone;
 
-ptl_process_t process(int pe) { return client::process(static_cast<ptl_rank_t>(pe)); }
+using client::process;
 
 void look() {
   const std::lock_guard lock(guard);

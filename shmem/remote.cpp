@@ -26,9 +26,7 @@ void check(int code, const char* call) {
     misuse("the network failed (error %d of %s)", code, call);
 }
 
-client::RemoteAddress at(int pe, Place place) {
-  return {client::process(static_cast<ptl_rank_t>(pe)), interface.index[place.segment], 0, place.offset};
-}
+client::RemoteAddress at(int pe, Place place) { return {client::process(pe), interface.index[place.segment], 0, place.offset}; }
 
 // All atomics are on raw words: sums and bit patterns do not depend on the sign, and a swap moves bits.
 ptl_datatype_t word(size_t size) { return size == 4 ? PTL_UINT32_T : PTL_UINT64_T; }

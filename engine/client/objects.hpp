@@ -8,15 +8,18 @@
 
 #include <sched.h>
 
+#include <concepts>
 #include <utility>
 
 #include "portals/portals4_ext.h"
 
 namespace portunus::client {
 
-inline ptl_process_t process(ptl_rank_t rank) {
+// A process by its rank, which other libraries give as an int.
+template <std::integral Rank>
+ptl_process_t process(Rank rank) {
   ptl_process_t id{};
-  id.rank = rank;
+  id.rank = static_cast<ptl_rank_t>(rank);
   return id;
 }
 inline ptl_size_t address(const void* p) { return reinterpret_cast<ptl_size_t>(p); }

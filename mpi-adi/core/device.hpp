@@ -88,7 +88,7 @@ constexpr uint64_t kTellLeaks = 1, kCompareCalls = 2;
 // Writes the stack on stderr, if wanted; a core as well, then it does not return.
 void show_error(const char* message);
 
-inline ptl_process_t process(int rank) { return client::process(static_cast<ptl_rank_t>(rank)); }
+using client::process;
 inline ptl_size_t offset_of(const void* address) { return client::address(address); }
 
 // Complete at return. Only for bytes <= device.copy_limit.

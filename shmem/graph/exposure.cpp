@@ -47,7 +47,7 @@ void Exposure::close() {
 ptl_handle_ni_t Exposure::ni() { return state.ni; }
 
 client::RemoteAddress Exposure::at(int pe, Place place) {
-  return {client::process(static_cast<ptl_rank_t>(pe)), client::kTeamMemoryPortal, place.segment, place.offset};
+  return {client::process(pe), client::kTeamMemoryPortal, place.segment, place.offset};
 }
 
 size_t Exposure::most() { return state.has_index ? state.limits.max_msg_size : SIZE_MAX; }

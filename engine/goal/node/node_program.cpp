@@ -166,7 +166,7 @@ bool NodeProgram::can_run(const Plan& plan) const {
 bool NodeProgram::find_watches() {
   const ptl_handle_ni_t ni = Library::instance().port().ni();
   for (size_t i = 0; i < size(); ++i) {
-    const ptl_process_t member = client::process(static_cast<ptl_rank_t>(group_.ranks ? group_.ranks[i] : static_cast<int>(i)));
+    const ptl_process_t member = client::process(group_.ranks ? group_.ranks[i] : static_cast<int>(i));
     ptlx_watch_t watch;
     if (PtlxNodeWatch(ni, member, &watch) != PTL_OK) return false;
     watches_.push_back(watch);

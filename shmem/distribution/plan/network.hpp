@@ -15,7 +15,7 @@
 
 namespace portunus::distribution {
 
-inline ptl_process_t process(int pe) { return client::process(static_cast<ptl_rank_t>(pe)); }
+using client::process;
 
 // A place in a process's node memory.
 struct NodePlace {

@@ -9,7 +9,7 @@ namespace {
 
 constexpr uint32_t kWatchBit = 1u << 30;
 
-ptl_process_t process(int pe) { return client::process(static_cast<ptl_rank_t>(pe)); }
+using client::process;
 
 }  // namespace
 

@@ -117,7 +117,7 @@ class Net {
     bool is_dead = false;
   };
   Process& at(int pe) const { return processes_[static_cast<size_t>(pe)]; }
-  client::RemoteAddress at(int pe, size_t offset) const { return {client::process(static_cast<ptl_rank_t>(pe)), index_, 0, offset}; }
+  client::RemoteAddress at(int pe, size_t offset) const { return {client::process(pe), index_, 0, offset}; }
   client::By unanswered() const { return {copied_, PTL_NO_ACK_REQ}; }
   static void check(int code, const char* call);
   // Counts a message that was issued with this code.
