@@ -85,9 +85,7 @@ void SlotCall::begin(Slots& slots, uint64_t taken) {
 }
 
 int SlotCall::take(const Slots& slots, const PeerMemory& others) const {
-  for (size_t i = 0; meets_ && i < size_; ++i)
-    if (slots.has_begun_another(i, number_, what_)) return GOAL_MISMATCH;
-  if (meets_) return GOAL_SUCCESS;
+  if (meets_) return differs_ ? int{GOAL_MISMATCH} : int{GOAL_SUCCESS};
   for (size_t i = first_; i < end_; ++i)
     if ((i != rank_ || gives_) && slots.what(i, number_) != what_) return GOAL_MISMATCH;
   if (is_by_parts(call_.kind)) return take_parts(slots, others);

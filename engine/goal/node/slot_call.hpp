@@ -32,7 +32,9 @@ class SlotCall {
   [[nodiscard]] bool is_everybodys() const { return everybodys_; }
   // Whether all that this rank needs is there.
   bool is_there(const Slots& slots) {
-    while (next_ < end_ && (next_ == rank_ || (meets_ ? slots.has_begun(next_, number_) : slots.has_posted(next_, number_)))) ++next_;
+    while (next_ < end_ &&
+           (next_ == rank_ || (meets_ ? slots.has_begun(next_, number_, what_, differs_) : slots.has_posted(next_, number_))))
+      ++next_;
     return next_ == end_;
   }
   // GOAL_SUCCESS; GOAL_MISMATCH: another rank's call is another one; GOAL_ERR_FAILED: a rank has ended. `others`: the memory of the group's
@@ -56,7 +58,7 @@ class SlotCall {
   size_t bytes_, rank_, size_;
   uint64_t number_, what_;
   size_t first_ = 0, end_ = 0, next_ = 0;  // of the ranks whose contributions this one needs
-  bool gives_ = true, meets_ = false, everybodys_ = false, lends_ = false;
+  bool gives_ = true, meets_ = false, everybodys_ = false, lends_ = false, differs_ = false;
 };
 
 }  // namespace portunus::goal::node

@@ -74,10 +74,12 @@ class Slots {
   [[nodiscard]] bool has_begun(size_t rank, uint64_t number) const {
     return place(rank).begun.load(std::memory_order_acquire) >= begun_word(number, 0);
   }
-  // After has_begun: whether that rank is known to have begun another collective under this number.
-  [[nodiscard]] bool has_begun_another(size_t rank, uint64_t number, uint64_t what) const {
-    const uint64_t word = place(rank).begun.load(std::memory_order_relaxed);
-    return word >> 16 == number && word != begun_word(number, what);
+  // The same; `differs` becomes true where that rank is known to have begun another collective under this number. In one look: the word is
+  // written again as soon as that rank goes on.
+  [[nodiscard]] bool has_begun(size_t rank, uint64_t number, uint64_t what, bool& differs) const {
+    const uint64_t word = place(rank).begun.load(std::memory_order_acquire);
+    differs |= word >> 16 == number && word != begun_word(number, what);
+    return word >= begun_word(number, 0);
   }
   [[nodiscard]] bool has_posted(size_t rank, uint64_t number) const {
     return slot(rank, number).number.load(std::memory_order_acquire) == number;
