@@ -127,7 +127,7 @@ int PtlxEQTake(ptl_handle_eq_t eq_handle, ptl_time_t timeout, ptl_event_t* event
       over = now != *recorded;
       *recorded = now;
     }
-    if (code != PTL_EQ_EMPTY || (!over && (ended == nullptr || ended(arg) == 0))) return code;
+    if (code != PTL_EQ_EMPTY || !(ended != nullptr ? ended(arg) != 0 : over)) return code;
     *taken = 0;
     return static_cast<int>(PTL_OK);
   };

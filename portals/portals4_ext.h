@@ -186,8 +186,9 @@ int PtlxPollerAdd(const ptlx_poller_t *poller);
  * (PTL_TIME_FOREVER; 0 = looks once), and takes what there is, up to `most` (1 or more). PTL_OK or PTL_EQ_DROPPED: *taken
  * events are in `events`, in order; what lies behind them may have been written over. PTL_EQ_EMPTY: none came in time. Else
  * as PtlEQPoll. `recorded`: NULL, or how many records (PTLX_ME_RECORD) of the queue's interface the caller has heard of, 0 at
- * first: it also waits for more of them, puts the new number there, and answers PTL_OK with *taken 0 when there were no events.
- * `ended`: NULL, or asked as PtlxWait's `done` is; when it returns not 0 the answer is PTL_OK with *taken 0, too.
+ * first: it puts their number there each time that it looks, and also waits for more of them: then it answers PTL_OK with *taken 0 when
+ * there were no events. `ended`: NULL, or asked as PtlxWait's `done` is, behind that; when it returns not 0 the answer is PTL_OK with *taken
+ * 0, too, and more records alone end nothing.
  * Costs one locked instruction for all events and none for records. Fallback: PtlEQPoll once for each event. */
 int PtlxEQTake(ptl_handle_eq_t eq_handle, ptl_time_t timeout, ptl_event_t *events, unsigned int most, unsigned int *taken,
                uint64_t *recorded, int (*ended)(void *arg), void *arg);
