@@ -78,6 +78,7 @@ struct Core {
   bool posted = false;      // something happened that an application thread may wait for
   bool maybe_busy = false;  // something was put in a list that Engine::busy() looks at
   bool scheduled = false;   // the command that runs now was fired by a trigger
+  bool is_news = false;     // what others do sets something more going here: the engine thread may not have heard of it
   // [any] Reasons to send less: peers that have asked for it, and, as one more, that too much is held back here.
   std::atomic<uint32_t> restraints{0};
   std::atomic<uint32_t> full_backlogs{0};  // [any] calls that would add to one wait until it is 0

@@ -50,6 +50,7 @@ class Engine final : public Sink, private Core {
   int run_stepper(void* item) UNDER_BATON {
     const int done = stepper_->step(stepper_->arg, item);
     posted = posted || done > 1;
+    is_news = is_news || (item != nullptr && stepper_pending());
     return done;
   }
 
@@ -68,9 +69,8 @@ class Engine final : public Sink, private Core {
   // How long whoever sleeps may leave the engine alone although nothing rings: peers that are waited for may die without a
   // word, and arrivals be held until their time. -1: as long as it likes.
   int64_t max_idle_ns() UNDER_BATON;
-  // max_idle_ns() has become less since the engine thread asked, which says so by clear_news().
-  bool has_news() const UNDER_BATON { return maybe_busy && awaited_.has_news(); }
-  void clear_news() UNDER_BATON { awaited_.clear_news(); }
+  // A triggered operation, something of a layer's stepper or who waits for a word is there that was not when this was asked last.
+  bool take_news() UNDER_BATON { return is_news && std::exchange(Core::is_news, false); }
   // The bits of the process's watch that stand for memory which a step looks at.
   uint32_t watched() const UNDER_BATON { return awaited_.watched(); }
   // Peers that have died are noticed about twice as late as this at most (on the node; the fabric has a bound of its own).

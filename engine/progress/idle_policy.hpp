@@ -4,7 +4,8 @@
 //   a waiter with a core to itself           kSpins steps                 -              until woken; watched memory: kFirstNap .. kLastNap
 //   a waiter that shares its core            kStepsBeforeYield steps      kYields times  the same
 //   the same beside programs that compute    kStepsBeforeYield steps      kLongYields    the same
-//   the engine thread, attended              -                            -              kFirstTick .. kLongestTick
+//   the engine thread, attended, with news   -                            -              kFirstTick .. kLongestTick
+//   the same without                         -                            -              kFirstTick .. kLongestCalmTick
 //   the engine thread, alone                 kIdleSteps steps             -              kFirstTick << 1 .. kLooksAlone, then until woken
 //   who sleeps beside a network              -                            -              kHeartbeat .. kLongestHeartbeat; without a
 //                                                                                        descriptor kPollNap .. kLongestPollNap
@@ -76,11 +77,13 @@ class WaitPolicy {
 template <class Limits>
 class TickPolicy {
  public:
-  // Application threads come by themselves.
-  int64_t attended_ns() {
+  // Application threads come by themselves. While they begin nothing that others set going, nobody waits for this thread: who sends what is
+  // urgent rings when they have stopped coming.
+  int64_t attended_ns(bool had_news) {
     looks_alone_ = 0;
-    const int64_t nap = tick_ns_;
-    tick_ns_ = std::min(2 * tick_ns_, Limits::kLongestTick);
+    const int64_t longest = had_news ? Limits::kLongestTick : Limits::kLongestCalmTick;
+    const int64_t nap = std::min(tick_ns_, longest);
+    tick_ns_ = std::min(2 * nap, longest);
     return nap;
   }
   // None does.

@@ -198,7 +198,7 @@ class BasicProgress {
     const bool posted = engine_->posted;
     if (posted) engine_->posted = false;
     const bool busy = next == Looks::nobody && engine_->busy();
-    const bool news = next == Looks::nobody && engine_->has_news();
+    const bool news = next == Looks::nobody && engine_->take_news();
     baton_.release();  // what is read below is not older, see Baton::held
     // Passive sleepers count as asleep, too.
     if (asleep_.load_relaxed() > 0 || busy || news || engine_->commands().maybe_filled()) [[unlikely]]
@@ -342,7 +342,9 @@ class BasicProgress {
   Word passive_;    // of these, those on *passive_word_
   Word listening_;  // one waiter at a time sleeps on descriptors, where there is no engine thread
   Word aborts_;
-  typename Memory::Hint comings_;  // how often application threads came since anybody stepped
+  typename Memory::Hint naps_long_;  // the engine thread, which has had no news for a while
+  typename Memory::Hint news_;       // that came since that thread has begun its nap
+  typename Memory::Hint comings_;    // how often application threads came since anybody stepped
   Heartbeat<Memory> heartbeat_;
 };
 

@@ -40,7 +40,12 @@ void BasicProgress<Memory>::run_parked() {
     const uint32_t word = door_->read();
     if (stop_.load()) return;
     if (is_attended(word, seen) && (!rung || seen == attention_->kInside)) {
-      rung = nap(word, policy.attended_ns());
+      const bool had_news = news_.load_relaxed() != 0;
+      news_.store(0);
+      const int64_t nap_ns = policy.attended_ns(plan_.network_open() || had_news);
+      naps_long_.store(nap_ns > Limits::kLongestTick);
+      rung = nap(word, nap_ns);
+      naps_long_.store(0);
       continue;
     }
     rung = false;
@@ -64,7 +69,7 @@ void BasicProgress<Memory>::run_parked() {
         ++idle;
       }
     }
-    engine_->clear_news();
+    engine_->take_news();
     attention_->outside();
     Memory::mark(22);
     if (engine_->posted) {

@@ -239,8 +239,11 @@ template <class Memory>
     if (BasicDoorbell<typename Memory::Node>::who(door_->read()) == Sleeper::waiter) ring_own(Sleeper::waiter);
     else if (has_parked_thread()) nudge_engine();
   }
-  // One that sleeps without a limit does not know that it is to look again and again.
-  if (news && BasicDoorbell<typename Memory::Node>::who(door_->read()) == Sleeper::engine) nudge_engine();
+  // An engine thread that sleeps for long does not know that it is to look again and again.
+  if (news) {
+    news_.store(1);
+    if (naps_long_.load_relaxed() != 0 || BasicDoorbell<typename Memory::Node>::who(door_->read()) == Sleeper::engine) nudge_engine();
+  }
   if (!filled(Guard::queue_look) || plan_.mode == ProgressMode::offload || !take()) return;
   run_queued();
   engine_->settle();

@@ -61,4 +61,24 @@ TEST(WaitPolicy, SleepsAfterSomeTurnsOfOthersWithMoreRanksThanCores) {
 }
 
 }  // namespace
+// A call that begins what others set going ends a nap longer than kLongestTick (progress_waiting.hpp), so that nothing waits for it.
+TEST(TickPolicy, NapsForLongOnlyWhileNothingIsBegunThatOthersSetGoing) {
+  using Limits = ProcessEnvironment::Limits;
+  TickPolicy<Limits> policy;
+  EXPECT_EQ(policy.attended_ns(true), Limits::kFirstTick);
+  for (int i = 0; i < 10; ++i) EXPECT_LE(policy.attended_ns(true), Limits::kLongestTick);
+  int64_t before = 0;
+  for (int i = 0; i < 10; ++i) {
+    const int64_t nap = policy.attended_ns(false);
+    EXPECT_GE(nap, before) << "each as long as the one before, or longer";
+    EXPECT_LE(nap, Limits::kLongestCalmTick);
+    before = nap;
+  }
+  EXPECT_EQ(before, Limits::kLongestCalmTick);
+  EXPECT_LE(policy.attended_ns(true), Limits::kLongestTick) << "news end that at once";
+  EXPECT_LE(policy.attended_ns(false), Limits::kLongestTick) << "and it begins again from there";
+  policy.unattended();
+  EXPECT_EQ(policy.attended_ns(false), Limits::kFirstTick);
+}
+
 }  // namespace portunus

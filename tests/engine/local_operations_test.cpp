@@ -167,9 +167,8 @@ TEST_F(LocalOperation, AnAwaitedWordCountsWhenTheComparisonHolds) {
     EXPECT_FALSE(node.engine.busy()) << "a thread that waits for a word may sleep";
     EXPECT_GT(node.engine.max_idle_ns(), 0) << "but looks again";
     EXPECT_EQ(node.engine.watched(), 1u) << "and may be rung";
-    EXPECT_TRUE(node.engine.has_news()) << "and who sleeps already is told";
-    node.engine.clear_news();
-    EXPECT_FALSE(node.engine.has_news());
+    EXPECT_TRUE(node.engine.take_news()) << "and who sleeps already is told";
+    EXPECT_FALSE(node.engine.take_news()) << "once";
     word = one.then;
     EXPECT_FALSE(node.engine.idle());
     rig.settle();

@@ -141,8 +141,7 @@ struct SimulatedEngine {
   bool has_delays() const { return false; }
   int64_t max_idle_ns() { return -1; }
   uint32_t watched() const { return 0; }
-  bool has_news() const { return false; }
-  void clear_news() {}
+  bool take_news() { return false; }
   Queue& commands() { return queue; }
   Stats& stats() { return stats_; }
 
@@ -210,7 +209,8 @@ struct ProgressOfThreads : Memory {
     static constexpr uint32_t kComingsAtMost = 1 << 20;
     static constexpr uint32_t kPolls = 1, kPollsCrowded = 1, kNapsAlike = 1;
     static constexpr int64_t kPollNap = 2, kLongestPollNap = 2, kHeartbeat = 2, kLongestHeartbeat = 2, kBlindNap = -1, kFirstNap = -1,
-                             kLastNap = -1, kLongestSleep = 2, kFirstTick = SimulatedWakeups::kNap, kLongestTick = SimulatedWakeups::kNap;
+                             kLastNap = -1, kLongestSleep = 2, kFirstTick = SimulatedWakeups::kNap, kLongestTick = SimulatedWakeups::kNap,
+                             kLongestCalmTick = SimulatedWakeups::kNap;
   };
   struct Clock {
     uint64_t coarse(const SimulatedEngine&) { return 0; }

@@ -44,7 +44,7 @@ void AwaitedWords::begin(const Command& command) {
   nap_ns_ = kFirstNap;
   if (word.holds()) return reports_.count(word.ct, 1, 0);
   words_.push_back(word);
-  core_.maybe_busy = is_news_ = true;
+  core_.maybe_busy = core_.is_news = true;
 }
 
 // A report arms triggers, and runs none: the list does not change meanwhile.

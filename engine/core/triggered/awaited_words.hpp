@@ -27,9 +27,6 @@ class AwaitedWords {
   // Whether a look would report one.
   bool is_one_there() const;
   bool any() const { return !words_.empty(); }
-  // Words have begun since the engine thread has last heard of it: one that sleeps does not know yet that it is to look again.
-  bool has_news() const { return is_news_ && any(); }
-  void clear_news() { is_news_ = false; }
   // The bits of all.
   uint32_t watched() const;
   // Those that would report there end unreported.
@@ -57,7 +54,6 @@ class AwaitedWords {
   Reports& reports_;
   std::vector<Word> words_;
   int64_t nap_ns_ = kFirstNap;
-  bool is_news_ = false;
 };
 
 }  // namespace portunus

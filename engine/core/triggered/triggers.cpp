@@ -36,6 +36,7 @@ void Triggers::park(Counter& counter, Trigger& trigger) {
     return;
   }
   ++counter.parked_count;
+  core_.is_news = true;
   if (!counter.parked) {
     counter.parked = counter.parked_tail = &trigger;
   } else if (counter.parked_tail->command.threshold <= threshold) {  // the usual case: ascending
