@@ -6,7 +6,8 @@
 // exchange when all are done with the exchange before the last, so only what it published last may still be read.
 //
 // Data that fit a small buffer alternate between two of these, whose lines stay in the caches. What is longer lies one behind the
-// other in a ring of three buffers.
+// other in a ring of at least three buffers, and of more where few ranks share a node: lines that another core still has in its own
+// caches take up to four times as long to write and to read as those which have left them.
 //
 //     head   | number of the exchange : 44 | bytes published : 20 |      one word, so that larger is later
 //
@@ -86,7 +87,7 @@ class ExchangeBuffers {
  private:
   static constexpr unsigned kBits = 20;
   static constexpr size_t kLine = 64;
-  static constexpr size_t kMostBuffer = 128 * 1024, kSmallBuffer = 16 * 1024, kAllBuffers = 1 << 20;
+  static constexpr size_t kMostBuffer = 128 * 1024, kSmallBuffer = 16 * 1024, kAllBuffers = 1 << 20, kAllRings = 4 << 20;
   static_assert(kMostBuffer < size_t{1} << kBits);
 
   struct Told {
@@ -106,7 +107,7 @@ class ExchangeBuffers {
   // The place of the next contribution of so many bytes.
   size_t next_place(size_t bytes);
   static size_t room(size_t size) { return std::clamp(kAllBuffers / size / kLine * kLine, kSmallBuffer, kMostBuffer); }
-  static size_t ring(size_t size) { return room(size) > kSmallBuffer ? 3 * room(size) : 0; }
+  static size_t ring(size_t size) { return room(size) > kSmallBuffer ? std::max(3 * room(size), kAllRings / size / kLine * kLine) : 0; }
   static size_t small_buffers(size_t size) { return sizeof(Head) + 2 * table_bytes(size); }
   static size_t table_bytes(size_t size) { return ((size + 1) * sizeof(uint64_t) + kLine - 1) / kLine * kLine; }
   [[nodiscard]] uint64_t position(size_t bytes) const { return number_ << kBits | bytes; }
