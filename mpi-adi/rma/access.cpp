@@ -34,17 +34,17 @@ bool lies_within(const Buffer& target, int64_t displacement, int64_t size) {
 
 }  // namespace
 
-int check_origin(const char* function, const Window& window, const Buffer& origin) {
-  if (!is_count(origin.count))
-    return raise(function, window, MPI_ERR_COUNT, "the count is %s (%lld)", origin.count < 0 ? "negative" : "too large",
-                 static_cast<long long>(origin.count));
-  const Datatype* type = find_type(origin.type);
+int check_side(const char* function, const Window& window, const Buffer& side) {
+  if (!is_count(side.count))
+    return raise(function, window, MPI_ERR_COUNT, "the count is %s (%lld)", side.count < 0 ? "negative" : "too large",
+                 static_cast<long long>(side.count));
+  const Datatype* type = find_type(side.type);
   if (type != nullptr && !type->committed)
     return raise(function, window, MPI_ERR_TYPE, "the datatype is not committed; call MPI_Type_commit first");
-  if (type == nullptr) return raise(function, window, MPI_ERR_TYPE, "%s", BadType(origin.type).text);
-  if (!fits_in_memory(origin.count, *type))
+  if (type == nullptr) return raise(function, window, MPI_ERR_TYPE, "%s", BadType(side.type).text);
+  if (!fits_in_memory(side.count, *type))
     return raise(function, window, MPI_ERR_COUNT, "%lld elements of %lld bytes are more than memory can hold",
-                 static_cast<long long>(origin.count), static_cast<long long>(type->size));
+                 static_cast<long long>(side.count), static_cast<long long>(type->size));
   return MPI_SUCCESS;
 }
 
@@ -70,7 +70,11 @@ int check_access(const char* function, MPI_Win win, int rank, MPI_Aint displacem
   const size_t which = static_cast<size_t>(rank);
   if (rank < 0 || which >= window.members.size())
     return raise(function, window, MPI_ERR_RANK, "there is no rank %d among %zu", rank, window.members.size());
-  if (int error = check_origin(function, window, target)) return error;
+  int64_t dense = plain_bytes(target.count, target.type);
+  if (dense < 0) {
+    if (int error = check_side(function, window, target)) return error;
+    dense = dense_bytes(target.count, target.type);
+  }
   access.captured = graph::is_captured_here(window);
   if (access.captured && !is_passive(window, which)) return graph::refuse(function, graph::kNotPassive);
   if (!in_epoch(window, which)) [[unlikely]]
@@ -83,9 +87,9 @@ int check_access(const char* function, MPI_Win win, int rank, MPI_Aint displacem
                  static_cast<long long>(displacement), rank);
   access.displacement = *place;
   if (!dynamic && target.count > 0) {
-    if (const int64_t dense = dense_bytes(target.count, target.type);
-        dense >= 0 && access.displacement >= 0 && dense <= member.size - access.displacement) [[likely]] {
+    if (dense >= 0 && access.displacement >= 0 && dense <= member.size - access.displacement) [[likely]] {
       access.member = &member;
+      access.dense = dense;
       return MPI_SUCCESS;
     }
     if (lies_within(target, access.displacement, member.size)) {

@@ -27,6 +27,7 @@ struct Access {
   Window* window = nullptr;
   const Member* member = nullptr;  // nullptr: MPI_PROC_NULL, nothing is to be done
   int64_t displacement = 0;        // in bytes, at the target
+  int64_t dense = -1;              // the target's bytes, if they lie in one run within its window; or -1, and perhaps they do
   bool captured = false;           // it becomes part of a graph
   MPI_Request* handle = nullptr;   // of a call with a request that is captured
   // A call with a request has these two, see report.hpp.
@@ -37,7 +38,7 @@ struct Access {
 
 // Checks an access; returns MPI_SUCCESS or the error that was raised. `target`: its address is not used.
 int check_access(const char* function, MPI_Win win, int rank, MPI_Aint displacement, const Buffer& target, Access& access);
-int check_origin(const char* function, const Window& window, const Buffer& origin);
+int check_side(const char* function, const Window& window, const Buffer& side);
 // Refuses a null address, which is named `name` in the error, unless the datatype has places of its own: then it is MPI_BOTTOM.
 int refuse_null(const char* function, const Window& window, const char* name, MPI_Count count, MPI_Datatype type);
 // Refuses memory that cannot be read (PTL_DEBUG).
@@ -51,7 +52,8 @@ inline int check_address(const char* function, const Window& window, const char*
 }
 // Checks a side that lies here; its address where something is to be done.
 inline int check_buffer(const char* function, const Access& access, const char* name, const Buffer& buffer) {
-  if (int error = check_origin(function, *access.window, buffer)) return error;
+  if (plain_bytes(buffer.count, buffer.type) < 0)
+    if (int error = check_side(function, *access.window, buffer)) return error;
   return access.member ? check_address(function, *access.window, name, buffer) : MPI_SUCCESS;
 }
 

@@ -75,6 +75,14 @@ class Runs {
   int64_t bytes_ = 0, begin_ = 0, end_ = 0;
 };
 
+// Returns the bytes of so many elements, if no check of counts and datatypes refuses them and they are one run without any doubt; else -1.
+inline int64_t plain_bytes(MPI_Count count, MPI_Datatype type) {
+  const uintptr_t index = reinterpret_cast<uintptr_t>(type) - reinterpret_cast<uintptr_t>(MPI_DATATYPE_NULL);
+  if (index >= kPredefinedTypes || static_cast<uint64_t>(count) > INT32_MAX) return -1;
+  const Datatype& found = predefined_types[index];
+  return found.predefined && found.dense ? count * found.size : -1;
+}
+
 // Returns the bytes of so many elements that are one run from the buffer's address on; -1: they are not.
 inline int64_t dense_bytes(int64_t count, MPI_Datatype type) {
   const Datatype& found = *find_type(type);

@@ -38,10 +38,10 @@ void move_mapped(std::byte* to, const std::byte* from, size_t bytes) {
 }
 
 // The bytes of an access to memory that this process maps, from one run to one other; -1: it is none.
-int64_t dense_on_node(const Buffer& origin, const Buffer& target, const Access& access) {
-  if (!access.member->mapped) return -1;
-  const int64_t here = dense_bytes(origin.count, origin.type), there = dense_bytes(target.count, target.type);
-  return here < 0 || there < 0 ? -1 : std::min(here, there);
+[[gnu::always_inline]] inline int64_t dense_on_node(const Buffer& origin, const Access& access) {
+  if (!access.member->mapped || access.dense < 0) return -1;
+  const int64_t plain = plain_bytes(origin.count, origin.type), here = plain >= 0 ? plain : dense_bytes(origin.count, origin.type);
+  return std::min(here, access.dense);
 }
 
 // Copies between memory of this process and memory of another one that it maps, where one side is one run. False: there is more to it.
@@ -79,7 +79,7 @@ template <bool kPut>
   if (!access.member) return MPI_SUCCESS;
   if (access.captured) [[unlikely]]
     return (kPut ? graph::put : graph::get)(function, origin, target, access);
-  if (const int64_t bytes = dense_on_node(origin, target, access); bytes >= 0) [[likely]] {
+  if (const int64_t bytes = dense_on_node(origin, access); bytes >= 0) [[likely]] {
     std::byte *const here = place(origin.address, 0), *const there = mapped(access, 0);
     move_mapped(kPut ? there : here, kPut ? here : there, static_cast<size_t>(bytes));
     return MPI_SUCCESS;
@@ -194,7 +194,7 @@ int accumulate(const char* function, const Buffer& origin, const Buffer* result,
     if (int error = check_buffer(function, access, "result", *result)) return error;
   if (!access.member) return MPI_SUCCESS;
   if (!access.captured && !result && origin.type == target.type)
-    if (const int64_t bytes = dense_on_node(origin, target, access); bytes > 0)
+    if (const int64_t bytes = dense_on_node(origin, access); bytes > 0)
       if (const PortalsOp* const atomic = atomic_of(op, target.type)) {
         if (int error = keep_order(function, access, rank, 0, bytes)) return error;
         return raise_result(

@@ -270,10 +270,7 @@ int portunus::mpi::raise_no_memory(const char* function, MPI_Win handle) {
 
 namespace portunus::mpi::rma {
 
-int check(const char* function, MPI_Win handle, Window*& found) {
-  found = find_window(handle);
-  if (found != nullptr) [[likely]]
-    return MPI_SUCCESS;
+int refuse_window(const char* function, MPI_Win handle) {
   if (int error = check_running(function)) return error;
   if (handle == MPI_WIN_NULL) return mpi::raise(function, nullptr, MPI_ERR_WIN, "the window is MPI_WIN_NULL");
   return mpi::raise(function, nullptr, MPI_ERR_WIN, "%p is no window", static_cast<void*>(handle));

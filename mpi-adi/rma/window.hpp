@@ -111,7 +111,11 @@ inline Window* find_window(MPI_Win handle) { return predefined_count != 0 ? wind
 inline MPI_Win handle_of(const Window* window) { return reinterpret_cast<MPI_Win>(const_cast<Window*>(window)); }
 
 // Finds the window; returns MPI_SUCCESS or the error that was raised.
-int check(const char* function, MPI_Win handle, Window*& found);
+[[gnu::cold]] int refuse_window(const char* function, MPI_Win handle);
+inline int check(const char* function, MPI_Win handle, Window*& found) {
+  found = find_window(handle);
+  return found != nullptr ? MPI_SUCCESS : refuse_window(function, handle);
+}
 Origin origin_of(const Window& window);
 [[gnu::cold, gnu::noinline, gnu::format(printf, 4, 5)]] int raise(const char* function, const Window& window, int code, const char* cause,
                                                                   ...);
