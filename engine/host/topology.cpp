@@ -7,6 +7,10 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <cstdio>
+#include <cstdlib>
+#include <fstream>
+#include <iterator>
 #include <stdexcept>
 #include <string>
 #include <vector>
@@ -44,13 +48,40 @@ std::vector<int> processors() {
   return list;
 }
 
+std::string text_of(const std::string& file) {
+  std::ifstream in(file, std::ios::binary);
+  return {std::istreambuf_iterator<char>(in), {}};
+}
+
+// The parent of a process; 0: there is none that may be asked for.
+pid_t parent_of(pid_t process) {
+  const std::string line = text_of("/proc/" + std::to_string(process) + "/stat");
+  const size_t name_ends = line.rfind(')');  // the name may contain anything
+  int parent = 0;
+  return name_ends != std::string::npos && std::sscanf(line.c_str() + name_ends, ") %*c %d", &parent) == 1 ? parent : 0;
+}
+
+// Launchers name a rank in its environment, which scripts, debuggers and profilers between both hand on.
+pid_t launcher_of_this() {
+  std::vector<std::string> names;
+  for (const char* name : {"PMIX_NAMESPACE", "PMIX_RANK", "PMI_FD", "PMI_RANK", "SLURM_PROCID"})
+    if (const char* value = std::getenv(name)) names.push_back('\0' + std::string(name) + '=' + value + '\0');
+  const auto is_of_this_rank = [&](pid_t process) {
+    const std::string all = '\0' + text_of("/proc/" + std::to_string(process) + "/environ");
+    return !names.empty() && std::ranges::all_of(names, [&](const std::string& one) { return all.find(one) != std::string::npos; });
+  };
+  pid_t process = getppid();
+  while (process > 1 && is_of_this_rank(process)) process = parent_of(process);
+  return process;
+}
+
 // A launcher binds each rank to a part of what it may use itself, and its own binding is its user's wish.
 cpu_set_t permitted(bool launched) {
   cpu_set_t mine, launchers;
   CPU_ZERO(&mine);
   CPU_ZERO(&launchers);
   sched_getaffinity(0, sizeof mine, &mine);
-  if (launched && sched_getaffinity(getppid(), sizeof launchers, &launchers) == 0) CPU_OR(&mine, &mine, &launchers);
+  if (launched && sched_getaffinity(launcher_of_this(), sizeof launchers, &launchers) == 0) CPU_OR(&mine, &mine, &launchers);
   return mine;
 }
 

@@ -14,6 +14,7 @@
 
 #include "engine/host/bootstrap.hpp"
 #include "engine/host/launchers.hpp"
+#include "engine/host/topology.hpp"
 
 namespace {
 
@@ -199,6 +200,10 @@ int act(Bootstrap& job, int argc, char** argv) {
   if (what == "exchange") return tell(job), exchange(job);
   if (what == "exchange-at-fences") return tell(job), exchange_at_fences(job) ? 0 : 1;
   if (what == "missing") return ask_missing(job);
+  if (what == "processors") {
+    std::cout << portunus::place_engine(job.local_rank(), job.local_size(), {}, true).usable << std::endl;
+    return 0;
+  }
   if (what == "stay-away") return stay_away(job, std::atoi(argv[2]));
   return misbehave(job, what, std::atoi(argv[2]), std::atoi(argv[3]));
 }

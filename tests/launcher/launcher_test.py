@@ -598,6 +598,19 @@ class Options(LauncherTest):
         self.assertEqual({line.split(' ', 1)[1] for line in done.stdout.splitlines()}, {str(sorted(allowed))})
         self.assertEqual(done.stderr.count('none is bound'), 1)
 
+    def test_ranks_behind_a_script_know_what_the_launcher_may_use(self):
+        # Else each would take the one core that it is bound to for all there are, and ranks for more than cores.
+        allowed = os.sched_getaffinity(0)
+        script = f'"{CLIENT}" processors; exit $?'  # no exec: the script stays between the launcher and the rank
+        for words in ([CLIENT, 'processors'], ['sh', '-c', script], ['sh', '-c', f"sh -c '{script}'; exit $?"]):
+            done = run('-n', '2', *words)
+            self.assertEqual((done.returncode, done.stdout.split()), (0, 2 * [str(len(allowed))]), done.stderr)
+        if len(allowed) > 2:
+            some = set(sorted(allowed)[:2])
+            done = subprocess.run([PTLRUN, '-n', '2', 'sh', '-c', script], capture_output=True, text=True, timeout=HANG,
+                                  preexec_fn=lambda: os.sched_setaffinity(0, some))
+            self.assertEqual(done.stdout.split(), ['2', '2'], done.stderr)
+
     def test_help_and_version_are_printed(self):
         self.assertIn('--rendezvous', run('--help').stdout)
         self.assertRegex(run('--version').stdout, r'^ptlrun \(Portunus\) \d')
