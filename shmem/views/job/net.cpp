@@ -98,16 +98,11 @@ void Net::ring(int pe) {
 // ---- bytes
 
 void Net::get(Operations& batch, int pe, size_t offset, void* to, size_t bytes) {
-  if (bytes == 0) return;
-  in_messages(bytes, part_of(bytes), "PtlGet", [&](size_t done, size_t part) {
-    return client::get(batch.own(), at(pe, offset + done), static_cast<char*>(to) + done, part);
-  });
+  if (bytes != 0) issued(client::get(batch.own(), at(pe, offset), to, bytes), "PtlGet");
 }
 
 void Net::put(client::SignalledPuts& delivery, int pe, size_t offset, const void* from, size_t bytes) {
-  in_messages(bytes, part_of(bytes), "PtlPut", [&](size_t done, size_t part) {
-    return client::put(delivery.puts.own(), at(pe, offset + done), static_cast<const char*>(from) + done, part);
-  });
+  issued(client::put(delivery.puts.own(), at(pe, offset), from, bytes), "PtlPut");
 }
 
 void Net::finish(client::SignalledPuts& delivery, int pe, size_t word, uint64_t value) {
@@ -139,9 +134,7 @@ void Net::put_counted(int pe, ptl_match_bits_t bits, size_t from, size_t bytes, 
   if (leaving && !leaving->is_open()) check(leaving->open(ni_, PTL_MD_EVENT_CT_SEND), "PtlMDBind");
   client::By by = leaving ? leaving->own() : client::By{kept_};
   by.ack = PTL_NO_ACK_REQ;
-  in_messages(bytes, counted_part_of(bytes), "PtlPut", [&](size_t done, size_t part) {
-    return client::put(by, {process(pe), stream_index_, bits, done}, block_ + from + done, part, when);
-  });
+  issued(client::put(by, {process(pe), stream_index_, bits, 0}, block_ + from, bytes, when), "PtlPut");
 }
 
 void Net::add_when(const client::When& when, int pe, size_t offset) {

@@ -72,17 +72,6 @@ class Net {
   void fetch(Operations& batch, int pe, size_t offset, ptl_op_t op, uint64_t value, uint64_t* old);
   // Waits. False: the process has died.
   bool answered(Operations& batch, int pe);
-  // Short data go in messages that travel with their header: longer ones need the other's engine once more, which may have to wait
-  // for a processor.
-  size_t part_of(size_t bytes) const {
-    constexpr size_t kLong = 128 * 1024;
-    return bytes <= kLong ? ordered() : limits_.max_msg_size;
-  }
-  // Nobody asks in which order counted ones come; and puts of this length need the other's engine once in any case.
-  size_t counted_part_of(size_t bytes) const {
-    constexpr size_t kWhole = 64 * 1024;
-    return bytes <= kWhole ? bytes : part_of(bytes);
-  }
   size_t ordered() const { return std::min(limits_.max_waw_ordered_size, limits_.max_war_ordered_size); }
 
   // Puts that leave by themselves; when all are acknowledged, `value` is put to the word at `word`: the engines do it,
@@ -90,9 +79,7 @@ class Net {
   void put(client::SignalledPuts& delivery, int pe, size_t offset, const void* from, size_t bytes);
   void finish(client::SignalledPuts& delivery, int pe, size_t word, uint64_t value);
 
-  // Puts that the target counts, and nobody acknowledges: entries of their own, named by match bits, each with a counter. A message of
-  // `bytes` goes in parts_of(bytes) puts.
-  uint64_t parts_of(size_t bytes) const { return bytes == 0 ? 1 : (bytes - 1) / counted_part_of(bytes) + 1; }
+  // Puts that the target counts, and nobody acknowledges: entries of their own, named by match bits, each with a counter.
   ptl_handle_ct_t count_puts(ptl_match_bits_t bits, size_t offset, size_t bytes);
   uint64_t counted(ptl_handle_ct_t count) const;
   void count_one(ptl_handle_ct_t count);
@@ -123,13 +110,6 @@ class Net {
   // Counts a message that was issued with this code.
   static void issued(int code, const char* call);
   static void waits_for_round();
-  // Calls message(offset, length) for parts of at most `most` bytes; no bytes are a message, too.
-  template <class Message>
-  static void in_messages(size_t bytes, size_t most, const char* call, Message&& message) {
-    size_t done = 0;
-    do issued(message(done, std::min(bytes - done, most)), call);
-    while ((done += most) < bytes);
-  }
 
   ptl_handle_ni_t ni_ = PTL_INVALID_HANDLE;
   ptl_ni_limits_t limits_{};

@@ -13,8 +13,7 @@ ptl_match_bits_t bits_of(const View& view, size_t slot, ptl_match_bits_t kind) {
 }
 
 bool came_into_view(const Stream& stream) {
-  return stream.came_into_view != PTL_CT_NONE &&
-         library.net.counted(stream.came_into_view) >= (stream.taken[stream.depth] + 1) * stream.parts;
+  return stream.came_into_view != PTL_CT_NONE && library.net.counted(stream.came_into_view) >= stream.taken[stream.depth] + 1;
 }
 
 }  // namespace
@@ -27,7 +26,6 @@ bool branch_lives(const Stream& stream, size_t position) {
 void open_far_edges(View& view) {
   Stream& stream = *view.stream;
   Net& net = library.net;
-  stream.parts = net.parts_of(view.bytes);
   stream.branch = stream.tree.branch(stream.place);
   stream.children = stream.tree.children(stream.place);
   const int parent = stream.tree.process(stream.tree.parent(stream.place));
@@ -35,9 +33,9 @@ void open_far_edges(View& view) {
     const size_t at = library.layout.arena + stream.ring + s * stream.slot;
     stream.came.push_back(net.count_puts(bits_of(view, s, kData), at, view.bytes));
     if (stream.children.empty()) continue;
-    net.repeat(stream.came[s], stream.parts);
+    net.repeat(stream.came[s], 1);
     for (const size_t child : stream.children)
-      net.put_counted(stream.tree.process(child), bits_of(view, s, kData), at, view.bytes, {stream.came[s], stream.parts});
+      net.put_counted(stream.tree.process(child), bits_of(view, s, kData), at, view.bytes, {stream.came[s], 1});
     stream.read.push_back(net.count_puts(bits_of(view, s, kCredit), at, 0));
     net.repeat(stream.read[s], stream.children.size() + 1);
     const client::When all_read{stream.read[s], stream.children.size() + 1};
@@ -54,7 +52,7 @@ void open_far_edges(View& view) {
 
 bool far_version_came(const Stream& stream, uint64_t k) {
   const size_t s = stream.slot_number(k);
-  return came_into_view(stream) || library.net.counted(stream.came[s]) >= (stream.taken[s] + 1) * stream.parts;
+  return came_into_view(stream) || library.net.counted(stream.came[s]) >= stream.taken[s] + 1;
 }
 
 bool take_far(Stream& stream, uint64_t k) {

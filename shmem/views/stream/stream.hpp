@@ -36,7 +36,6 @@ class Stream {
   bool all_ready = false;
   std::vector<size_t> branch, children;
   std::vector<ptl_handle_ct_t> came, read;  // of each slot; `read` where there are children
-  uint64_t parts = 1;                       // messages of one version
   ptl_handle_ct_t came_into_view = PTL_CT_NONE;
   std::vector<uint64_t> taken;  // by this reader, of each slot; and, the last one, in the view
   bool in_view = false;         // writer: the newest version lies in the view
