@@ -76,16 +76,18 @@ class Operation final : public Attachment {
         which_(call.which),
         persistent_(call.form == Form::persistent),
         made_(persistent_ || work->then),
-        first_(std::move(work)),
+        work_(std::move(work)),
         state_(state_of(*call.comm)),
-        request_(request) {
-    for (Work* each = first_.get(); each != nullptr; each = each->then.get()) stages_.push_back({each, {}, nullptr, nullptr});
-    if (stages_.size() > 1) step_ = Step::of(*this);
+        request_(request),
+        first_{work_.get(), {}, nullptr, nullptr, {}} {
+    for (Stage* stage = &first_; stage->work->then; stage = stage->next.get())
+      stage->next = std::make_unique<Stage>(Stage{stage->work->then.get(), {}, nullptr, nullptr, {}});
+    if (first_.next) step_ = Step::of(*this);
   }
   ~Operation() override {
     // Its request was freed. What has ended is brought to its user.
     if (running_ && has_ended_) end_run();
-    for (Stage& stage : stages_) GOAL_Release(&stage.started);
+    for (Stage* stage = &first_; stage != nullptr; stage = stage->next.get()) GOAL_Release(&stage->started);
     if (step_) step_->give_back();
   }
 
@@ -93,12 +95,12 @@ class Operation final : public Attachment {
   int make() {
     if (!made_) return MPI_SUCCESS;
     if (persistent_) device::enter_wait();
-    for (Stage& stage : stages_) {
+    for (Stage* stage = &first_; stage != nullptr; stage = stage->next.get()) {
       GOAL_Call what{};
-      stage.out = describe(*stage.work, stage.packed, what);
+      stage->out = describe(*stage->work, stage->packed, what);
       const int code = !state_.team() ? int{GOAL_ERR_NO_SPACE}
-                       : persistent_  ? GOAL_Prepare(state_.team(), &what, &stage.started)
-                                      : GOAL_Make(state_.team(), &what, &stage.started);
+                       : persistent_  ? GOAL_Prepare(state_.team(), &what, &stage->started)
+                                      : GOAL_Make(state_.team(), &what, &stage->started);
       if (code != GOAL_SUCCESS) return raise_goal(function_, *request_.comm, code);
     }
     return MPI_SUCCESS;
@@ -108,12 +110,12 @@ class Operation final : public Attachment {
 
   int capture(Request& request) override {
     const Call call{"MPI_Start", which_, Form::captured, nullptr, request.comm};
-    return graph::start_collective(request, call, *first_);
+    return graph::start_collective(request, call, *work_);
   }
 
   int start(Request& request) override {
     fits_ = true;
-    const int code = start_stage(0);
+    const int code = start_stage(first_);
     if (code == GOAL_SUCCESS) return MPI_SUCCESS;
     request.state.store(mpi::State::inactive, std::memory_order_relaxed);
     return raise_goal(function_, *request.comm, code);
@@ -124,7 +126,7 @@ class Operation final : public Attachment {
     if (has_ended_.exchange(false, std::memory_order_acquire)) device::put_off.add(request_);
   }
   void run_users(Request&) override {
-    const auto next = static_cast<size_t>(running_ - stages_.data()) + 1;
+    Stage& next = *running_->next;
     if (end_run() && start_stage(next) == GOAL_SUCCESS) return;
     failed_ = true;
     device::conclude(request_, true);
@@ -136,7 +138,7 @@ class Operation final : public Attachment {
     return true;
   }
 
-  std::string awaited() const override { return "the others in " + name_; }
+  std::string awaited() const override { return std::string("the others in ") + name_; }
 
   int query(Request& request, MPI_Status*) override {
     CallLog& log = state_.log;
@@ -169,10 +171,10 @@ class Operation final : public Attachment {
     Packed packed;
     std::byte* out;
     GOAL_Started started;
+    std::unique_ptr<Stage> next;
   };
 
-  int start_stage(size_t number) {
-    Stage& stage = stages_[number];
+  int start_stage(Stage& stage) {
     running_ = &stage;
     has_ended_.store(false, std::memory_order_relaxed);
     if (stage.work->then) goes_on_.emplace();
@@ -206,14 +208,14 @@ class Operation final : public Attachment {
   }
 
   const char* function_;
-  std::string name_;  // the call that made it
+  const char* name_;  // the call that made it
   Collective which_;
   bool persistent_, made_, failed_ = false, fits_ = true, freed_early_ = false;
   std::atomic<bool> has_ended_{false};
-  std::unique_ptr<Work> first_;
+  std::unique_ptr<Work> work_;
   State& state_;
   Request& request_;
-  std::vector<Stage> stages_;
+  Stage first_;
   Stage* running_ = nullptr;
   Step* step_ = nullptr;                         // of an operation with several works
   std::optional<device::PendingSteps> goes_on_;  // while another work follows

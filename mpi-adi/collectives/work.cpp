@@ -10,8 +10,10 @@ void Work::describe(GOAL_Call& call) {
 }
 
 std::byte* describe(Work& work, Packed& packed, GOAL_Call& call) {
+  static std::byte nothing{};
   const auto room = [](std::vector<std::byte>& memory, size_t bytes) {
-    if (memory.size() <= bytes) memory.resize(bytes + 1);
+    if (bytes == 0) return &nothing;
+    if (memory.size() < bytes) memory.resize(bytes);
     return memory.data();
   };
   const bool in_is_replaced = work.in_place && (work.key.kind == GOAL_CALL_ALLTOALL || work.key.kind == GOAL_CALL_ALLTOALLV);

@@ -6,6 +6,7 @@
 #include <cstdlib>
 #include <memory>
 #include <mutex>
+#include <optional>
 #include <vector>
 
 #include "engine/goal/node/collectives.hpp"
@@ -206,7 +207,7 @@ void barrier() {
 
 // One that was started, and what must come of it.
 struct Started {
-  node_way::Run* run = nullptr;
+  std::optional<node_way::Run> run;
   bool ended = false;
   Vector in, out, expected;
   void start(GOAL_Call call, const char* what) {
@@ -217,8 +218,7 @@ struct Started {
   }
   int finish() {
     const int code = run->code;
-    delete run;
-    run = nullptr;
+    run.reset();
     return code;
   }
   int begin(const GOAL_Call& call) {
@@ -424,7 +424,7 @@ int main(int argc, char**) {
       count = elements;
       Vector in(count), out_of(count);
       const GOAL_Call early = call_of(GOAL_CALL_ALLREDUCE, in.data(), out_of.data());
-      node_way::Run* none;
+      std::optional<node_way::Run> none;
       for (int i = 0; i < 4; ++i) expect(node->start(early, nullptr, nullptr, none) == node_way::kNotTaken, "an early start");
       barrier();
     }

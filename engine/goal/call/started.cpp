@@ -63,7 +63,6 @@ using namespace portunus::goal;
 
 goal_started::~goal_started() {
   if (!give_up() && execution && execution->busy()) execution->end();
-  delete on_node;
 }
 
 int goal_started::start() {
@@ -73,7 +72,10 @@ int goal_started::start() {
   return GOAL_SUCCESS;
 }
 
-node::Run* goal_started::run() { return !made ? on_node : made->run ? &*made->run : nullptr; }
+node::Run* goal_started::run() {
+  std::optional<node::Run>& last = made ? made->run : on_node;
+  return last ? &*last : nullptr;
+}
 
 int goal_started::result() {
   if (execution) return execution->take(call);

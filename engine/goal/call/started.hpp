@@ -11,6 +11,7 @@
 #include <atomic>
 #include <memory>
 #include <mutex>
+#include <optional>
 #include <vector>
 
 #include "engine/goal/call/execution.hpp"
@@ -20,7 +21,7 @@ struct goal_started {
   GOAL_Call call;
   // One of the three.
   std::unique_ptr<portunus::goal::node::MadeCall> made;
-  portunus::goal::node::Run* on_node = nullptr;
+  std::optional<portunus::goal::node::Run> on_node;
   std::shared_ptr<portunus::goal::Execution> execution;
   void (*ended)(void*) = nullptr;
   void* arg = nullptr;

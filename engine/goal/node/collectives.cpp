@@ -365,7 +365,7 @@ Lane* Collectives::lane_for(GOAL_Call_kind kind, size_t bytes) {
   return fits_slots(kind, bytes, size_, long_.slots.room()) ? &long_ : nullptr;
 }
 
-int Collectives::start(const GOAL_Call& call, void (*ended)(void*), void* arg, Run*& run) {
+int Collectives::start(const GOAL_Call& call, void (*ended)(void*), void* arg, std::optional<Run>& run) {
   counted_ = nullptr;
   if (is_forced(call.kind)) [[unlikely]]
     return kNotTaken;
@@ -380,7 +380,7 @@ int Collectives::start(const GOAL_Call& call, void (*ended)(void*), void* arg, R
     if (standing.state == Standing::early && lane != &short_ && standing.calls == kEarlyCalls) wants_ = true;
     return kNotTaken;
   }
-  run = new Run(call, bytes, digest(call), rank_, size_, lane->slots.claim(), ended, arg);
+  run.emplace(call, bytes, digest(call), rank_, size_, lane->slots.claim(), ended, arg);
   run->owner = this;
   Ended at_once;
   bool news;

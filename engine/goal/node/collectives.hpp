@@ -40,7 +40,7 @@ class Collectives {
   // GOAL_* codes, as GOAL_Call_run and GOAL_Start, or kNotTaken: nothing was done, and the answer is the same on all ranks. `run` is the
   // caller's after ended().
   int run(const GOAL_Call& call);
-  int start(const GOAL_Call& call, void (*ended)(void*), void* arg, Run*& run);
+  int start(const GOAL_Call& call, void (*ended)(void*), void* arg, std::optional<Run>& run);
   // Makes a call that is started again and again; waits for the other ranks. The answer is the same on all of them.
   int make(const GOAL_Call& call, std::unique_ptr<MadeCall>& made);
   // Starts it. GOAL_ERR_STATE: it is under way.
