@@ -1,6 +1,8 @@
 // session.cpp: from an environment to symmetric memory.
 #include "shmem/session.hpp"
 
+#include <sys/mman.h>
+
 #include <algorithm>
 #include <bit>
 #include <cerrno>
@@ -92,8 +94,12 @@ Session::Session(int thread_level)
   ptlx_engine_info_t engine{};
   require(PtlxEngineInfo(&engine), "the engine does not answer");
   // Nobody gets past the fence in agree() before all PEs know the map and have exposed their memory.
-  const Agreed agreed = agree(record(engine));
-  map_peers();
+  constexpr size_t kPages = size_t{4} << 20;  // for huge ones, beside each block
+  std::optional<Room> room(
+      std::in_place, static_cast<size_t>(job_.facts.local_size - 1) * (memory_.size[kHeap] + memory_.size[kData] + kSegments * kPages));
+  const Agreed agreed = agree(record(engine, room->there()));
+  room.reset();
+  map_peers(agreed.may_map);
 
   runtime.debug = setting("DEBUG") != nullptr;
   heap_open(memory_.heap_size, agreed.alignment);
@@ -125,7 +131,15 @@ Session::~Session() {
   runtime = {};
 }
 
-Session::Record Session::record(const ptlx_engine_info_t& engine) const {
+Session::Room::Room(size_t bytes) : bytes_(std::max<size_t>(bytes, 1)) {
+  void* const start = mmap(nullptr, bytes_, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+  if (start != MAP_FAILED) start_ = start;
+}
+Session::Room::~Room() {
+  if (start_) munmap(start_, bytes_);
+}
+
+Session::Record Session::record(const ptlx_engine_info_t& engine, bool may_map) const {
   const size_t aligned = size_t{1} << std::countr_zero(reinterpret_cast<uintptr_t>(memory_.start[kHeap]));
   Record mine{memory_.heap_size,
               memory_.size[kData],
@@ -133,6 +147,7 @@ Session::Record Session::record(const ptlx_engine_info_t& engine) const {
               aligned,
               engine.oversubscribed != 0,
               {exposed_.indices[kHeap], exposed_.indices[kData]},
+              may_map,
               {}};
   snprintf(mine.program, sizeof mine.program, "%s", program_invocation_short_name);
   return mine;
@@ -142,7 +157,7 @@ Session::Agreed Session::agree(const Record& mine) const {
   const std::string key = "shmem." + std::to_string(generation);
   require(PtlxJobPut(key.c_str(), &mine, sizeof mine), "the job's exchange takes no value");
   require(PtlxJobFence(), "the job's exchange failed");
-  Agreed agreed{mine.alignment, mine.oversubscribed != 0};
+  Agreed agreed{mine.alignment, mine.oversubscribed != 0, {}};
   for (int pe = 0; pe < job_.facts.size; ++pe) {
     Record theirs{};
     size_t size = sizeof theirs;
@@ -160,11 +175,14 @@ Session::Agreed Session::agree(const Record& mine) const {
         throw std::runtime_error(who + " has opened its libraries in another order; open OpenSHMEM in the same order on all PEs");
     agreed.alignment = std::min<size_t>(agreed.alignment, theirs.alignment);
     agreed.crowded |= theirs.oversubscribed != 0;
+    agreed.may_map.push_back(theirs.may_map != 0);
   }
   return agreed;
 }
 
-void Session::map_peers() {
+// Two PEs meet in this node's memory where both may map it, and by messages else: both know.
+void Session::map_peers(const std::vector<bool>& may_map) {
+  const bool may = may_map[static_cast<size_t>(job_.facts.rank)];
   runtime.any_remote = false;
   peers_.resize(static_cast<size_t>(job_.facts.size));
   for (int pe = 0; pe < job_.facts.size; ++pe) {
@@ -176,17 +194,23 @@ void Session::map_peers() {
       require(PtlxNodeWatch(interface_.handle, id, &peer.watch), "this process cannot be woken");
       continue;
     }
-    bool reached = PtlxNodeWatch(interface_.handle, id, &peer.watch) == PTL_OK;
+    if (!may || !may_map[static_cast<size_t>(pe)] || PtlxNodeWatch(interface_.handle, id, &peer.watch) != PTL_OK) {
+      peer = {};
+      runtime.any_remote = true;
+      continue;
+    }
     for (const Segment segment : {kHeap, kData}) {
       if (memory_.size[segment] == 0) continue;
       void* base = nullptr;
       ptl_size_t size = 0;
-      reached =
-          reached && PtlxNodeMap(interface_.handle, id, memory_.block[segment], &base, &size) == PTL_OK && size >= memory_.size[segment];
+      // The PEs that take this one for one of their node go on, so that the job must end.
+      if (PtlxNodeMap(interface_.handle, id, memory_.block[segment], &base, &size) != PTL_OK || size < memory_.size[segment])
+        misuse(
+            "shmem_init: the symmetric memory of PE %d, %zu bytes, cannot be mapped here; let the process have more addresses (ulimit -v), "
+            "or make SHMEM_SYMMETRIC_SIZE smaller",
+            pe, memory_.size[segment]);
       peer.base[segment] = static_cast<std::byte*>(base);
     }
-    if (!reached) peer = {};
-    runtime.any_remote = runtime.any_remote || !reached;
   }
 }
 

@@ -58,18 +58,33 @@ class Session {
   // Facts that must be alike on all PEs.
   struct Record {
     uint64_t heap_size, data_size, executable, alignment, oversubscribed, index[kSegments];
+    uint64_t may_map;  // there are addresses left for the memory of all PEs of the node; not alike
     char program[64];  // the executable's name, perhaps cut
   };
   // The result that all PEs make of it.
   struct Agreed {
-    size_t alignment;  // that every PE's heap has
-    bool crowded;      // some PE is oversubscribed
+    size_t alignment;           // that every PE's heap has
+    bool crowded;               // some PE is oversubscribed
+    std::vector<bool> may_map;  // by PE
+  };
+  // Addresses for the memory of the other PEs of the node, kept until it is mapped.
+  class Room {
+   public:
+    explicit Room(size_t bytes);
+    ~Room();
+    Room(const Room&) = delete;
+    Room& operator=(const Room&) = delete;
+    [[nodiscard]] bool there() const { return start_ != nullptr; }
+
+   private:
+    size_t bytes_;
+    void* start_ = nullptr;
   };
 
-  Record record(const ptlx_engine_info_t& engine) const;
+  Record record(const ptlx_engine_info_t& engine, bool may_map) const;
   // Publishes this PE's record and compares all.
   Agreed agree(const Record& mine) const;
-  void map_peers();
+  void map_peers(const std::vector<bool>& may_map);
   // announce.cpp
   void announce(const ptlx_engine_info_t& engine) const;
   void print_info(const ptlx_engine_info_t& engine) const;
