@@ -19,7 +19,10 @@ namespace {
 
 class Barrier : public Work {
  public:
-  Barrier() { key.kind = GOAL_CALL_BARRIER; }
+  Barrier() {
+    key.kind = GOAL_CALL_BARRIER;
+    in_is_direct = out_is_direct = true;  // of nothing
+  }
 };
 
 class Bcast : public Work {
