@@ -19,10 +19,7 @@ namespace {
 
 class Barrier : public Work {
  public:
-  Barrier() {
-    key.kind = GOAL_CALL_BARRIER;
-    in_is_direct = out_is_direct = true;  // of nothing
-  }
+  Barrier() { key.kind = GOAL_CALL_BARRIER; }
 };
 
 class Bcast : public Work {

@@ -38,7 +38,7 @@ int run_one(State& state, Work& work) {
   const int code = state.team() ? GOAL_Call_run(state.team(), &what) : int{GOAL_ERR_NO_SPACE};
   if (code == GOAL_SUCCESS) [[likely]]
     work.drain(out);
-  if (!work.in_is_direct || !work.out_is_direct || work.in_place) state.packed.drop_large();
+  state.packed.drop_large();
   return code;
 }
 
