@@ -7,13 +7,14 @@
 #include <unistd.h>
 
 #include <algorithm>
-#include <cstdio>
 #include <cstdlib>
 #include <fstream>
 #include <iterator>
 #include <stdexcept>
 #include <string>
 #include <vector>
+
+#include "engine/host/parent_of.hpp"
 
 namespace portunus {
 namespace {
@@ -51,14 +52,6 @@ std::vector<int> processors() {
 std::string text_of(const std::string& file) {
   std::ifstream in(file, std::ios::binary);
   return {std::istreambuf_iterator<char>(in), {}};
-}
-
-// The parent of a process; 0: there is none that may be asked for.
-pid_t parent_of(pid_t process) {
-  const std::string line = text_of("/proc/" + std::to_string(process) + "/stat");
-  const size_t name_ends = line.rfind(')');  // the name may contain anything
-  int parent = 0;
-  return name_ends != std::string::npos && std::sscanf(line.c_str() + name_ends, ") %*c %d", &parent) == 1 ? parent : 0;
 }
 
 // Launchers name a rank in its environment, which scripts, debuggers and profilers between both hand on.

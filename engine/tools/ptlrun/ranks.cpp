@@ -15,6 +15,7 @@
 #include <cstdlib>
 #include <cstring>
 
+#include "engine/host/parent_of.hpp"
 #include "engine/tools/ptlrun/options.hpp"
 
 namespace portunus::launch {
@@ -73,21 +74,6 @@ int failed_exec(int report) {
   while ((got = read(report, &cause, sizeof cause)) < 0 && errno == EINTR) {
   }
   return got == sizeof cause ? cause : 0;
-}
-
-pid_t parent_of(const char* pid) {
-  char path[64];
-  std::snprintf(path, sizeof path, "/proc/%.20s/stat", pid);
-  std::FILE* file = std::fopen(path, "re");
-  if (file == nullptr) return -1;
-  char line[512];
-  const size_t size = std::fread(line, 1, sizeof line - 1, file);
-  std::fclose(file);
-  line[size] = '\0';
-  const char* after_name = std::strrchr(line, ')');  // the name may contain anything
-  int parent = -1;
-  if (after_name == nullptr || std::sscanf(after_name, ") %*c %d", &parent) != 1) return -1;
-  return parent;
 }
 
 }  // namespace
@@ -211,7 +197,7 @@ std::vector<pid_t> Ranks::children_left() const {
   while (const dirent* entry = readdir(folder)) {
     const pid_t pid = std::atoi(entry->d_name);
     if (pid <= 0 || std::find(spared_.begin(), spared_.end(), pid) != spared_.end()) continue;
-    if (parent_of(entry->d_name) == getpid()) children.push_back(pid);
+    if (parent_of(pid) == getpid()) children.push_back(pid);
   }
   closedir(folder);
   return children;
