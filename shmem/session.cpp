@@ -95,8 +95,8 @@ Session::Session(int thread_level)
   require(PtlxEngineInfo(&engine), "the engine does not answer");
   // Nobody gets past the fence in agree() before all PEs know the map and have exposed their memory.
   constexpr size_t kPages = size_t{4} << 20;  // for huge ones, beside each block
-  std::optional<Room> room(
-      std::in_place, static_cast<size_t>(job_.facts.local_size - 1) * (memory_.size[kHeap] + memory_.size[kData] + kSegments * kPages));
+  std::optional<Room> room(std::in_place, static_cast<size_t>(std::max(job_.facts.local_size, 1) - 1) *
+                                              (memory_.size[kHeap] + memory_.size[kData] + kSegments * kPages));
   const Agreed agreed = agree(record(engine, room->there()));
   room.reset();
   map_peers(agreed.may_map);

@@ -21,7 +21,7 @@ for most in range(320 << 20, 1600 << 20, 160 << 20):
     if done.returncode == 124 or (done.returncode != 0 and len(done.stderr.split()) < 4) or "terminate called" in done.stderr:
         failures += 1
         print(f"with {most >> 20} MiB of addresses: status {done.returncode}, {done.stderr.strip()}")
-if good < 3:  # of these limits two are enough for what this PE maps, and more for its own part alone
+if good < 3:  # from 640 MiB on there is room for its own part, at least
     failures += 1
     print(f"only {good} jobs ran to their end")
 print(f"{failures} failures, {good} jobs ran to their end")
