@@ -51,6 +51,24 @@ TEST_F(Records, TellWhatTheEventWouldAndEndAWait) {
   expect_record(16, 8);
 }
 
+// A wait with a condition of its own ends with that alone: the record may be of another wait.
+TEST_F(Records, EndNoWaitThatHasAConditionOfItsOwn) {
+  ASSERT_EQ(PtlMEAppend(ni, pt, &me, PTL_PRIORITY_LIST, &record, &handle), PTL_OK);
+  ptl_event_t event;
+  unsigned taken = 1;
+  const auto never = [](void*) -> int { return 0; };
+  const auto look = [&](int (*ended)(void*), uint64_t& heard) { return PtlxEQTake(eq, 0, &event, 1, &taken, &heard, ended, nullptr); };
+  EXPECT_EQ(look(never, recorded), PTL_EQ_EMPTY);
+  const uint64_t before = recorded;
+  put(descriptor(0, PTL_CT_NONE), 8);
+  while (!written()) ASSERT_EQ(look(never, recorded), PTL_EQ_EMPTY);
+  EXPECT_EQ(look(never, recorded), PTL_EQ_EMPTY);
+  EXPECT_EQ(recorded, before + 1) << "but it says how many there are";
+  EXPECT_EQ(look([](void*) -> int { return 1; }, recorded), PTL_OK);
+  EXPECT_EQ(taken, 0u);
+  expect_record(8, 8);
+}
+
 TEST_F(Records, TellOfAMessageThatCameTooEarly) {
   entry(nullptr, 0, PTL_ME_OP_PUT | PTLX_ME_HOLD, PTL_CT_NONE, 0, ~uint64_t{0}, PTL_OVERFLOW_LIST);
   put_word(reinterpret_cast<uint64_t&>(data), 3);
