@@ -1,6 +1,7 @@
 // transport.cpp: see transport.hpp.
 #include "tests/simulation/transport.hpp"
 
+#include <cassert>
 #include <cstring>
 #include <utility>
 
@@ -187,7 +188,7 @@ int SimulatedTransport::poll(int budget) {
       if (!done) break;
       work += done;
     }
-    if (net_.weather.tells_by_poll && loss_is_due(peer)) work += lose(peer);
+    if (net_.weather.tells_by_poll && links_[peer] && loss_is_due(peer)) work += lose(peer);
   }
   return work;
 }
@@ -228,6 +229,7 @@ void SimulatedTransport::hand_over(uint32_t peer, const Packet& packet) {
 
 // Its last words come first: all that had arrived.
 int SimulatedTransport::lose(uint32_t peer) {
+  assert(links_[peer]);  // a loss that the engine hears of before it knows the peer is told to nobody
   Network::Pair& way = from(peer);
   int work = 1;
   while (deliver(peer)) ++work;
