@@ -108,6 +108,29 @@ TEST_F(FlowControl, MessagesUnderWayHaveTheirEventsPromisedAndPtDisabledComesAft
   EXPECT_EQ(target.kinds(eq), (Kinds{PTL_EVENT_PUT, PTL_EVENT_PUT, PTL_EVENT_PUT, PTL_EVENT_PUT, PTL_EVENT_PT_DISABLED}));
 }
 
+TEST_F(FlowControl, ALongMessageThatWasHeldHasItsEventsPromisedOnceItIsTaken) {
+  const uint64_t held_bits = 77;
+  eq = target.queue(4);
+  pt = target.portal(eq, PTL_PT_FLOWCTRL);
+  target.append({.start = memory, .length = 64, .options = PTL_ME_OP_PUT | PTL_ME_EVENT_LINK_DISABLE, .ignore_bits = 63}, pt);
+  target.append({.options = PTL_ME_OP_PUT | PTLX_ME_HOLD | PTL_ME_EVENT_LINK_DISABLE, .match_bits = held_bits, .list = PTL_OVERFLOW_LIST},
+                pt);
+  Command command = put_with_ack(bulk.size());
+  command.pt_index = static_cast<uint16_t>(pt);
+  command.match_bits = held_bits;
+  command.source.base = bulk.data();
+  initiator.run(command);
+  rig.settle();
+  std::vector<char> receive(bulk.size());
+  target.append({.start = receive.data(),
+                 .length = receive.size(),
+                 .options = PTL_ME_OP_PUT | PTL_ME_USE_ONCE | PTLX_ME_COMPLETE_UNEXPECTED | PTL_ME_EVENT_LINK_DISABLE,
+                 .match_bits = held_bits},
+                pt);
+  fates(6);
+  EXPECT_EQ(target.kinds(eq), (Kinds{PTL_EVENT_PUT, PTL_EVENT_PUT, PTL_EVENT_PUT, PTL_EVENT_AUTO_UNLINK, PTL_EVENT_PT_DISABLED}));
+}
+
 TEST_F(FlowControl, AnEntryMaySuppressThePtDisabledThatItCauses) {
   open(4, PTL_ME_EVENT_FLOWCTRL_DISABLE);
   EXPECT_EQ(fates(6), first_ok(4, 6));

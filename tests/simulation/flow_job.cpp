@@ -126,7 +126,7 @@ uint64_t FlowJob::act(uint32_t rank) {
       break;
     // An event that an append brings itself is not subject to flow control: there must be room.
     default:
-      if (open < kMostReceives && (!mine.holds || drained(rank))) receive(rank);
+      if (open < kMostReceives && (!mine.holds || has_room(rank))) receive(rank);
   }
   world_.node(rank).engine.settle();
   world_.wake(rank);
@@ -253,6 +253,11 @@ void FlowJob::finish() {
     test::Node& node = world_.node(r);
     for (uint32_t most = 2 * static_cast<uint32_t>(messages_.size()) + 1; most > 0 && node.engine.interface(0).unexpected_headers; --most) {
       read(r, UINT_MAX);
+      world_.wake(r);
+      if (!has_room(r)) {
+        world_.go_on_in_call();
+        continue;
+      }
       receive(r);
       node.engine.settle();
     }

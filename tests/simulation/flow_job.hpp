@@ -69,7 +69,10 @@ class FlowJob final : public Actor {
   void reported(uint32_t rank, const ptl_event_t& event);
   void answered(Try& attempt, const ptl_event_t& event);
   void open_again(uint32_t rank);
-  bool drained(uint32_t rank) { return world_.node(rank).objects.queues.find(ranks_[rank].flow_eq)->empty(); }
+  // Whether all events of one more message have room that is not promised to others.
+  bool has_room(uint32_t rank) {
+    return world_.node(rank).objects.queues.find(ranks_[rank].flow_eq)->room() >= (ranks_[rank].tells_ends ? 2u : 1u);
+  }
   bool over(const Message& message) const;
   bool over(uint32_t rank);
   bool anything_lost(uint32_t a, uint32_t b);

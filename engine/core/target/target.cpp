@@ -473,8 +473,10 @@ void Target::consume(KeptHeader& kept, ListEntry& entry) {
     return;
   }
   Delivery delivery(kept.peer, kept.header, &entry, kept.source, true);
-  place(delivery);
   const bool bulk = kept.held && (kept.header.flags & wire::kBulk);  // looked at piece by piece
+  const PortalEntry* const portal = bulk ? core_.portal_of(entry) : nullptr;
+  if (portal && (portal->options & PTL_PT_FLOWCTRL)) delivery.events = events_of(entry, kept.header.rlength);
+  place(delivery);
   const uint64_t touched = kept.held ? delivery.mlength : std::min(delivery.mlength, kept.mlength);
   if (entry.may_fault && !bulk && !is_accessible(entry, delivery.offset, touched, true)) {
     delivery.mlength = 0;
@@ -489,7 +491,7 @@ void Target::consume(KeptHeader& kept, ListEntry& entry) {
       return true;
     });
     reports_.delivered(delivery, kept.fail);
-  } else if ((kept.header.flags & wire::kBulk) && delivery.mlength) {
+  } else if (bulk && delivery.mlength) {
     start_bulk(delivery, kept.region);
   } else {
     if (delivery.mlength) entry.memory.copy_in(delivery.offset, kept.data(), delivery.mlength);
