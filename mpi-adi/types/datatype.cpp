@@ -6,6 +6,7 @@
 #include <cstdio>
 #include <cwchar>
 #include <limits>
+#include <memory>
 
 #include "mpi-adi/core/objects.hpp"
 
@@ -196,21 +197,21 @@ MPI_Datatype handle_of(const Datatype* type) {
 
 Datatype* make_type(std::vector<Piece> pieces, Refusal& refusal) {
   std::erase_if(pieces, [](const Piece& piece) { return !has_bounds(piece); });
-  Datatype* made = fits_in_memory(pieces) ? derived_types.claim() : nullptr;
-  if (made == nullptr) {
-    refusal = fits_in_memory(pieces) ? Refusal{MPI_ERR_NO_MEM, "too many datatypes are in use; free some first"} : kReachesTooFar;
+  const bool fits = fits_in_memory(pieces);
+  std::unique_ptr<Datatype, void (*)(Datatype*)> made(fits ? derived_types.claim() : nullptr, release_derived);
+  if (!made) {
+    refusal = fits ? Refusal{MPI_ERR_NO_MEM, "too many datatypes are in use; free some first"} : kReachesTooFar;
     return nullptr;
   }
   made->pieces = std::move(pieces);
   for (const Piece& piece : made->pieces) retain(piece.type);
   if (!compute_bounds(*made)) {
-    release_derived(made);
     refusal = kReachesTooFar;
     return nullptr;
   }
   compute_data(*made);
   compute_dense(*made);
-  return made;
+  return made.release();
 }
 
 void set_bounds(Datatype& type, int64_t lb, int64_t extent) {

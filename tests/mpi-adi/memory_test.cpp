@@ -7,6 +7,7 @@
 
 #include <cstring>
 #include <functional>
+#include <set>
 #include <string>
 
 #include "mpi-adi/mpi-ext.h"
@@ -407,6 +408,26 @@ TEST_F(Memory, OfCallsThatOneRankMakesIsAnErrorClass) {
   if (rank() == 0)
     for (const Row& row : alone()) {
       for (int n = 0; !attempt(row, n);) ++n;
+    }
+  barrier();
+}
+
+// The places of more datatypes than rank 0 has ever had at a time: all there have been, and some more.
+std::set<MPI_Datatype> places() {
+  MPI_Datatype types[64];
+  for (MPI_Datatype& each : types) MPI_Type_contiguous(3, MPI_INT, &each);
+  const std::set<MPI_Datatype> all(std::begin(types), std::end(types));
+  for (MPI_Datatype& each : types) MPI_Type_free(&each);
+  return all;
+}
+
+TEST_F(Memory, IsNotTakenByDatatypesThatWereNeverMade) {
+  if (rank() == 0)
+    for (const Row& row : alone()) {
+      if (!std::string_view(row.name).starts_with("Type_")) continue;
+      const std::set<MPI_Datatype> before_it = places();
+      for (int n = 0; !attempt(row, n);) ++n;
+      EXPECT_EQ(places(), before_it) << row.name;
     }
   barrier();
 }
