@@ -98,7 +98,8 @@ extern "C" int PMPI_Win_set_attr(MPI_Win win, int win_keyval, void* attribute_va
   Window* window;
   if (int error = check_all(kName, win, window, {})) return error;
   const std::optional<int> error = window->attributes.set(win, win_keyval, attribute_val);
-  return error ? *error : raise_no_key(kName, *window, win_keyval);
+  if (!error) return raise_no_key(kName, *window, win_keyval);
+  return *error ? raise(kName, *window, *error, "the old attribute's delete function failed") : MPI_SUCCESS;
 }
 MPI_WEAK_NAME(Win_set_attr)
 
@@ -107,7 +108,8 @@ extern "C" int PMPI_Win_delete_attr(MPI_Win win, int win_keyval) try {
   Window* window;
   if (int error = check_all(kName, win, window, {})) return error;
   const std::optional<int> error = window->attributes.erase(win, win_keyval);
-  return error ? *error : raise_no_key(kName, *window, win_keyval);
+  if (!error) return raise_no_key(kName, *window, win_keyval);
+  return *error ? raise(kName, *window, *error, "the attribute's delete function failed") : MPI_SUCCESS;
 }
 MPI_WEAK_NAME(Win_delete_attr)
 
