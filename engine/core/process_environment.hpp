@@ -79,6 +79,7 @@ struct ProcessEnvironment : HardwareMemory {
     static constexpr int kLongYields = 8;           // by which others had the core for a millisecond or more
     static constexpr int kIdleSteps = 8;            // of the engine thread before it sleeps
     static constexpr uint32_t kComingsAtMost = 32;  // of application threads without a step until one steps, whatever it came for
+    static constexpr uint32_t kLeavingsAtMost = 8;  // of calls that did not wait until one says when it left: some microseconds
     static constexpr int kLastSteps = 8;            // of who ends a wait or a call
     static constexpr uint32_t kPolls = 2'048, kPollsCrowded = 4;  // polls in vain before each gives way; with more ranks than cores
     // The longest sleep where a network has no descriptor to wait for, and where it has one; both grow while nothing happens.

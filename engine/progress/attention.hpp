@@ -6,7 +6,8 @@
 // Thread: inside and outside, threads of the owner; the rest any. Two threads of the owner may overwrite each other's word: the last one
 // to leave writes last, so the word does not stay `inside` for ever. It is a hint otherwise: a wrong answer costs a wake-up in vain, or a
 // tick of the engine thread (progress_thread.hpp).
-// Cost: a read of the processor's clock, and a store to a line that others read for urgent messages alone.
+// Cost: a read of the processor's clock, and a store to a line that others read for urgent messages alone: some 10 ns, and more where one
+// has just read it. So calls that do not wait say it now and then (BasicProgress::note_leaving), and senders look now and then.
 #pragma once
 
 #include <cstdint>
@@ -25,9 +26,10 @@ class BasicAttention {
   void outside() { word_.store(Memory::stamp()); }
   uint32_t read() const { return word_.load_relaxed(); }
   // Nobody is inside, and nobody was for so many units.
-  bool is_away(uint32_t units) const {
+  bool is_away(uint32_t units) const { return is_away(units, Memory::stamp()); }
+  bool is_away(uint32_t units, uint32_t now) const {
     const uint32_t last = word_.load_relaxed();
-    return last != kInside && Memory::stamp() - last >= units;
+    return last != kInside && now - last >= units;
   }
 
  private:

@@ -55,15 +55,18 @@ class BasicDoorbell {
     return (word & kWaiters) != 0 ? Sleeper::waiter : (word & kEngine) != 0 ? Sleeper::engine : Sleeper::nobody;
   }
 
+  // After publishing a message, where this process is reached by heavy fences: nobody sleeps, or looks again before it does. `word`: as
+  // read.
+  [[gnu::always_inline]] bool nobody_sleeps(uint32_t& word) const {
+    Memory::light_fence();  // program order; pairs with the heavy fence of who arms a word that is free of fences
+    word = word_.load();
+    return (word & (kFenceless | kWaiters | kEngine)) == kFenceless;
+  }
   // After publishing a message. Returns whether somebody was woken. `registered`: this process is reached by heavy fences.
   // `is_away()`: an urgent message is to end the nap of the engine thread.
   template <class IsAway, class Wake>
   bool ring(bool registered, IsAway&& is_away, Wake&& wake) {
-    if (registered) {
-      Memory::light_fence();  // program order; pairs with the heavy fence of who arms a word that is free of fences
-      const uint32_t word = word_.load();
-      if ((word & (kFenceless | kWaiters | kEngine)) == kFenceless) return is_away() && nudge(word, wake);
-    }
+    if (uint32_t word = 0; registered && nobody_sleeps(word)) return is_away() && nudge(word, wake);
     Memory::fence(Guard::ring_fence);
     return ring_fenced(wake) || (is_away() && nudge(word_.load(), wake));
   }

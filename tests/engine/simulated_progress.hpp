@@ -207,6 +207,7 @@ struct ProgressOfThreads : Memory {
     static constexpr int kMemorySpins = 0, kMemoryYields = 0, kMemoryLooks = 0, kStepsAtOnce = 0, kStepsBeforeYield = 0, kSpins = 0,
                          kYields = 0, kLongYields = 1, kIdleSteps = 1, kLastSteps = 1, kLooksAlone = 1;
     static constexpr uint32_t kComingsAtMost = 1 << 20;
+    static constexpr uint32_t kLeavingsAtMost = 1;
     static constexpr uint32_t kPolls = 1, kPollsCrowded = 1, kNapsAlike = 1;
     static constexpr int64_t kPollNap = 2, kLongestPollNap = 2, kHeartbeat = 2, kLongestHeartbeat = 2, kBlindNap = -1, kFirstNap = -1,
                              kLastNap = -1, kLongestSleep = 2, kFirstTick = SimulatedWakeups::kNap, kLongestTick = SimulatedWakeups::kNap,

@@ -237,14 +237,29 @@ void NodeTransport::call(SegmentHeader& peer, bool urgent) {
 bool NodeTransport::ring(NodeLink& link, Urgency urgency) {
   link.said_full = false;
   SegmentHeader& peer = link.segment->header();
+  // Looking takes the line from the peer, which writes there next. Who has just been seen there is not looked for again at once.
   const auto is_away = [&] {
-    return urgency != Urgency::none && peer.attention.is_away(urgency == Urgency::large ? kAwayForLarge : kAwayForSmall);
+    if (urgency == Urgency::none) return false;
+    if (urgency == Urgency::large) return peer.attention.is_away(kAwayForLarge);
+    const uint32_t now = HardwareMemory::stamp();
+    if (now - link.attended_at < kAwayForSmall / 2) return false;
+    const bool away = peer.attention.is_away(kAwayForSmall / 2, now);
+    if (!away) link.attended_at = now;
+    return away;
   };
   const bool rung = peer.door.ring(registered_, is_away, [&](Sleeper who, bool by_socket) {
     wake_process(peer.door.word().address(), who, by_socket, link.process, uid_);
   });
   if (rung) ++stats_.rings;
   return rung;
+}
+
+// After publishing a message: rings where somebody may sleep.
+[[gnu::always_inline]] inline Sent NodeTransport::published(NodeLink& link, Urgency urgency) {
+  uint32_t word;
+  if (urgency == Urgency::none && registered_ && link.segment->header().door.nobody_sleeps(word)) link.said_full = false;
+  else ring(link, urgency);
+  return Sent::done;
 }
 
 // Expects another message of as many lines to the same peer, if they are several: while nothing comes, the lines for it are fetched.
@@ -270,8 +285,7 @@ void NodeTransport::prefault_next() {
 [[gnu::always_inline]] inline Sent NodeTransport::commit_in_box(NodeLink& link, std::byte* record, uint64_t lines, Urgency urgency) {
   link.box.publish(record, lines);
   expect(link, lines);
-  ring(link, urgency);
-  return Sent::done;
+  return published(link, urgency);
 }
 
 Sent NodeTransport::send(Link& to, const wire::Header& header, std::span<const iovec> payload) {
@@ -303,8 +317,7 @@ Sent NodeTransport::send_any(NodeLink& link, const wire::Header& header, std::sp
   fill_header(record, header, link.index);
   fill_data(data_of(record, lines), payload);
   SenderRing::first_word(record).store(static_cast<uint32_t>(lines), std::memory_order_release);
-  ring(link, wire::urgency_of(header));
-  return Sent::done;
+  return published(link, wire::urgency_of(header));
 }
 
 // Rings the peer, since messages that were not urgent are now. One ring is enough: a thread that goes to sleep looks for messages first.

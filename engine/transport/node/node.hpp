@@ -85,6 +85,7 @@ class NodeTransport final : public Transport, public InPlace, public StagingArea
     uint64_t begun_lines = 0;
     Urgency begun_urgency = Urgency::small;
     bool said_full = false;           // the peer was rung as there was no room, and there has been none since
+    uint32_t attended_at = 0;         // when the peer was last seen to be attended
     uint64_t head_seen = 0;           // the head of the peer's shared ring when last looked at
     uint32_t index = 0;               // who we are in the peer's sender table
     uint32_t sends_as = kMaxSenders;  // who the peer is in ours; kMaxSenders = it has not sent yet
@@ -134,6 +135,7 @@ class NodeTransport final : public Transport, public InPlace, public StagingArea
   Sent commit_in_box(NodeLink& link, std::byte* record, uint64_t lines, Urgency urgency);
   std::byte* reserve_in_ring(NodeLink& link, uint64_t lines);
   bool ring(NodeLink& link, Urgency urgency = Urgency::small);
+  Sent published(NodeLink& link, Urgency urgency);
   Sent no_room(NodeLink& link);
   void arrived(uint32_t source, std::byte* record, uint32_t lines);
   void expect(NodeLink& link, uint64_t lines);
