@@ -474,7 +474,7 @@ void Target::consume(KeptHeader& kept, ListEntry& entry) {
   }
   Delivery delivery(kept.peer, kept.header, &entry, kept.source, true);
   const bool bulk = kept.held && (kept.header.flags & wire::kBulk);  // looked at piece by piece
-  const PortalEntry* const portal = bulk ? core_.portal_of(entry) : nullptr;
+  const PortalEntry* const portal = bulk && !(entry.options & PTLX_ME_RECORD) ? core_.portal_of(entry) : nullptr;
   if (portal && (portal->options & PTL_PT_FLOWCTRL)) delivery.events = events_of(entry, kept.header.rlength);
   place(delivery);
   const uint64_t touched = kept.held ? delivery.mlength : std::min(delivery.mlength, kept.mlength);
