@@ -243,7 +243,7 @@ bool NodeTransport::ring(NodeLink& link, Urgency urgency) {
     if (urgency == Urgency::large) return peer.attention.is_away(kAwayForLarge);
     const uint32_t now = HardwareMemory::stamp();
     if (now - link.attended_at < kAwayForSmall / 2) return false;
-    const bool away = peer.attention.is_away(kAwayForSmall / 2, now);
+    const bool away = peer.attention.is_away(kAwayForSmall, now);
     if (!away) link.attended_at = now;
     return away;
   };
