@@ -51,8 +51,10 @@ wire::Header acknowledgement(const wire::Header& header, Range range, bool overf
   return answer;
 }
 
-// The most events that a message posts where it matched: its own, then AUTO_UNLINK and AUTO_FREE if it is the entry's last.
+// The most events that a message posts where it matched: its own, then AUTO_UNLINK and AUTO_FREE if it is the entry's last. A ring of
+// records takes their place.
 uint32_t events_of(const ListEntry& entry, uint64_t rlength) {
+  if (entry.options & PTLX_ME_RECORD) return 0;
   uint32_t events = entry.options & (PTL_ME_EVENT_COMM_DISABLE | PTL_ME_EVENT_SUCCESS_DISABLE) ? 0 : 1;
   if (entry.options & PTL_ME_EVENT_UNLINK_DISABLE) return events;
   const bool last = (entry.options & PTL_ME_USE_ONCE) ||
@@ -474,7 +476,7 @@ void Target::consume(KeptHeader& kept, ListEntry& entry) {
   }
   Delivery delivery(kept.peer, kept.header, &entry, kept.source, true);
   const bool bulk = kept.held && (kept.header.flags & wire::kBulk);  // looked at piece by piece
-  const PortalEntry* const portal = bulk && !(entry.options & PTLX_ME_RECORD) ? core_.portal_of(entry) : nullptr;
+  const PortalEntry* const portal = bulk ? core_.portal_of(entry) : nullptr;
   if (portal && (portal->options & PTL_PT_FLOWCTRL)) delivery.events = events_of(entry, kept.header.rlength);
   place(delivery);
   const uint64_t touched = kept.held ? delivery.mlength : std::min(delivery.mlength, kept.mlength);
