@@ -548,32 +548,6 @@ TEST(Arguments, OfKeys) {
   MPI_Win_free(&win);
 }
 
-bool is_kept = true;
-int delete_unless_kept(MPI_Win, int, void*, void*) { return is_kept ? MPI_ERR_OTHER : MPI_SUCCESS; }
-int told;
-void on_error(MPI_Win*, int* code, ...) { told = *code; }
-
-// An error of a function that deletes an attribute is an error of the call (MPI-5.0, 6.7).
-TEST(Arguments, ThatAWindowsAttributeMayNotBeDeletedIsTold) {
-  int room = 0, value = 0;
-  MPI_Errhandler handler;
-  MPI_Win_create(&room, sizeof room, 1, MPI_INFO_NULL, MPI_COMM_SELF, &win);
-  MPI_Win_create_errhandler(on_error, &handler);
-  MPI_Win_set_errhandler(win, handler);
-  MPI_Win_create_keyval(MPI_WIN_NULL_COPY_FN, delete_unless_kept, &win_key, nullptr);
-  EXPECT_EQ(MPI_Win_set_attr(win, win_key, &value), MPI_SUCCESS);
-  for (const auto& call : {+[] { return MPI_Win_set_attr(win, win_key, &told); }, +[] { return MPI_Win_delete_attr(win, win_key); }}) {
-    told = MPI_SUCCESS;
-    const int code = call();
-    EXPECT_EQ(code, told);
-    EXPECT_EQ(class_of(code), MPI_ERR_OTHER);
-  }
-  is_kept = false;
-  MPI_Errhandler_free(&handler);
-  MPI_Win_free_keyval(&win_key);
-  MPI_Win_free(&win);
-}
-
 // In a ring of this rank alone: two neighbours.
 const Wrong kAmongNeighbours[] = {
     WRONG(COUNT, MPI_Neighbor_allgather(buffer, -1, I, other, 1, I, comm)),
