@@ -350,8 +350,8 @@ class BasicProgress {
   Word aborts_;
   typename Memory::Hint naps_long_;  // the engine thread, which has had no news for a while
   typename Memory::Hint news_;       // that came since that thread has begun its nap
-  typename Memory::Hint unsaid_;     // how often they left without waiting
   typename Memory::Hint comings_;    // how often application threads came since anybody stepped
+  typename Memory::Hint unsaid_;     // how often they left without having waited
   Heartbeat<Memory> heartbeat_;
 };
 
