@@ -24,13 +24,20 @@ namespace {
 // How a message of `bytes` travels: in pieces of equal length but for the last one, whatever the partitions of its two sides are.
 struct Pieces {
   explicit Pieces(size_t bytes)
-      : length(std::max(kLeast, (bytes + kMost * 64 - 1) / (kMost * 64) * 64)), count(std::max<size_t>(1, (bytes + length - 1) / length)) {}
+      : length(std::max({kShortest, std::min(kLong, share_of(bytes, kFew)), share_of(bytes, kMost)})),
+        count(std::max<size_t>(1, (bytes + length - 1) / length)) {}
 
-  static constexpr size_t kLeast = 16384;  // bytes: shorter messages cost more than they hide
-  static constexpr size_t kMost = 64;      // pieces of a message
+  // Bytes. Shorter messages cost more than they hide; over a network each costs as much as tens of kilobytes, so that a message is divided
+  // into more than a few pieces only where these are long.
+  static constexpr size_t kShortest = 16384, kLong = 65536;
+  static constexpr size_t kFew = 4, kMost = 64;  // pieces of a message
 
   size_t length;
   size_t count;
+
+ private:
+  // The length of each of so many parts, in whole cache lines.
+  static size_t share_of(size_t bytes, size_t parts) { return (bytes + parts * 64 - 1) / (parts * 64) * 64; }
 };
 
 std::mutex numbers_mutex;
@@ -150,7 +157,7 @@ class PartitionedMessage final : public Attachment {
     return scratch_ ? scratch_->data() : static_cast<std::byte*>(const_cast<void*>(given_.buf)) + type_->layout.offset;
   }
   // The datatypes are compared of messages that are one piece; the header of others says how long they are.
-  bool is_compared() const { return debug.calls && bytes_ < Pieces::kLeast; }
+  bool is_compared() const { return debug.calls && bytes_ < Pieces::kShortest; }
 
   // Sends or awaits a piece. One that cannot begin ends at once, and the request fails.
   void begin(Request& whole, size_t piece) {
@@ -198,7 +205,7 @@ class PartitionedMessage final : public Attachment {
       unpack(layout_of(*type_, given_.count), const_cast<void*>(given_.buf), static_cast<int64_t>(begin_of(piece)),
              static_cast<int64_t>(part.length), room() + begin_of(piece));
     received_ += part.length;
-    const size_t sent = part.requested < Pieces::kLeast && piece == 0 ? part.requested : is_compared() ? bytes_ : header;
+    const size_t sent = part.requested < Pieces::kShortest && piece == 0 ? part.requested : is_compared() ? bytes_ : header;
     if (sent == sent_bytes_) return;
     sent_bytes_ = sent;
     const Pieces theirs(sent);
