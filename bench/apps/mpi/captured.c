@@ -51,13 +51,20 @@ int main(int argc, char **argv) {
     begin = MPI_Wtime();
     for (long round = 0; round < rounds; ++round) {
         fill(round);
+        MPIX_Graph_start(graph, &request);
+        MPI_Wait(&request, MPI_STATUS_IGNORE);
+        right = right && is_right(round);
+    }
+    captured = MPI_Wtime() - begin;
+    /* The clock takes a part of what a round does: it is looked at in rounds of their own. */
+    for (long round = 0; round < rounds; ++round) {
+        fill(round);
         const double before = MPI_Wtime();
         MPIX_Graph_start(graph, &request);
         starting += MPI_Wtime() - before;
         MPI_Wait(&request, MPI_STATUS_IGNORE);
         right = right && is_right(round);
     }
-    captured = MPI_Wtime() - begin;
     MPIX_Graph_free(&graph);
 #endif
     return app_verdict(right, plain + captured, "%ld rounds, by calls %.3f us, captured %.3f us, starting %.3f us", rounds,
