@@ -70,23 +70,20 @@ void Alarm::watch(const std::function<bool()>& is_due) {
   while (state_.load(std::memory_order_acquire) != stopped) {
     if (PtlxWait(look, &done, 0, PTL_TIME_FOREVER) != PTL_OK)
       return;  // a wait that ends now and then looks for long before it sleeps again
-    std::unique_lock lock(mutex_);
-    if (state_.load(std::memory_order_relaxed) != waiting || !is_due()) continue;  // the program was faster
+    State expected = waiting;
+    if (!is_due() || !state_.compare_exchange_strong(expected, told, std::memory_order_relaxed)) continue;  // the program was faster
     const uint64_t one = 1;
     if (write(descriptor_, &one, sizeof one) != sizeof one) return;
-    state_.store(told, std::memory_order_relaxed);
-    changed_.wait(lock, [&] { return state_.load(std::memory_order_relaxed) != told; });
+    state_.wait(told, std::memory_order_acquire);
   }
 }
 
 void Alarm::reset() {
-  if (descriptor_ < 0) return;
-  const std::lock_guard lock(mutex_);
-  if (state_.load(std::memory_order_relaxed) != told) return;
+  if (descriptor_ < 0 || state_.load(std::memory_order_relaxed) != told) return;
   uint64_t count;
-  if (read(descriptor_, &count, sizeof count) < 0) return;
-  state_.store(waiting, std::memory_order_release);
-  changed_.notify_all();
+  if (read(descriptor_, &count, sizeof count) < 0) return;  // it is about to be readable, and the next call makes it not so
+  State expected = told;
+  if (state_.compare_exchange_strong(expected, waiting, std::memory_order_release, std::memory_order_relaxed)) state_.notify_all();
 }
 
 void Alarm::poke() const {
@@ -95,11 +92,8 @@ void Alarm::poke() const {
 
 void Alarm::end_thread() {
   if (!thread_.joinable()) return;
-  {
-    const std::lock_guard lock(mutex_);
-    state_.store(stopped, std::memory_order_release);
-  }
-  changed_.notify_all();
+  state_.store(stopped, std::memory_order_release);
+  state_.notify_all();
   poke();
   thread_.join();
   watchers.fetch_sub(1, std::memory_order_relaxed);

@@ -7,9 +7,7 @@
 #pragma once
 
 #include <atomic>
-#include <condition_variable>
 #include <functional>
-#include <mutex>
 #include <thread>
 
 #include "engine/client/objects.hpp"
@@ -40,10 +38,8 @@ class Alarm {
   void watch(const std::function<bool()>& is_due);
 
   int descriptor_ = -1;
-  client::Counter pokes_;  // counting wakes who sleeps, which a message to oneself does not
-  std::condition_variable changed_;
-  std::mutex mutex_;  // of the descriptor's being readable and its being told
-  std::atomic<int> state_{waiting};
+  client::Counter pokes_;              // counting wakes who sleeps, which a message to oneself does not
+  std::atomic<State> state_{waiting};  // the thread: waiting to told, and then writes; reset: reads, and then told to waiting
   std::thread thread_;
 };
 
