@@ -1,7 +1,9 @@
 /* Nonblocking collectives, an exchange by Isend and Irecv, and one-sided access of an MPI library: overlap and what they take from the
  * application (measured.h). "blocking_barrier" is MPI_Barrier. "chain" are kChain messages between the first two ranks, each the answer to
- * the one before: who starts it can hand over its first message alone. "captured" is the same chain as a graph of this project's MPI
- * (mpi-ext.h), whose row is called chain, too. */
+ * the one before; "pipeline" kChain blocks from the first rank, to each of which the second one adds what it has before it sends it back;
+ * "step" what a solver does in a step: an exchange with both neighbours in a ring, and two sums over all ranks, each of what was computed
+ * with the data before it. Who starts one of these can hand over its first messages alone. With "captured" they are graphs of this
+ * project's MPI (mpi-ext.h), and their rows have the same names. */
 #include "measured.h"
 
 #include <mpi.h>
@@ -9,7 +11,7 @@
 #include <mpi-ext.h>
 #endif
 
-static MPI_Request request, both[2];
+static MPI_Request request, both[2], blocks[2][kChain]; /* of each block: on its way to the second rank, and back */
 static int rank, ranks, count;
 static char *in, *out;
 static MPI_Win window; /* `out` of each */
@@ -49,25 +51,73 @@ static void rest_of_chain(void) {
     }
 }
 static void wait_for_it(void) { MPI_Wait(&request, MPI_STATUS_IGNORE); }
+static void pass_block(int block, int back) {
+    char *const at = (rank == 0 && back ? out : in) + (size_t)block * (size_t)count;
+    MPI_Request *const passing = &blocks[back][block];
+    if (rank == back) MPI_Isend(at, count, MPI_BYTE, 1 - rank, back * kChain + block, MPI_COMM_WORLD, passing);
+    else MPI_Irecv(at, count, MPI_BYTE, 1 - rank, back * kChain + block, MPI_COMM_WORLD, passing);
+}
+static void first_of_pipeline(void) {
+    for (int i = 0; i < kChain && rank < 2; ++i) pass_block(i, 0);
+    for (int i = 0; i < kChain && rank == 0; ++i) pass_block(i, 1);
+}
+static void rest_of_pipeline(void) {
+    if (rank > 1) return;
+    for (int i = 0; i < kChain && rank == 1; ++i) {
+        const size_t at = (size_t)i * (size_t)count;
+        MPI_Wait(&blocks[0][i], MPI_STATUS_IGNORE);
+        MPI_Reduce_local(out + at, in + at, count / 4, MPI_FLOAT, MPI_SUM);
+        pass_block(i, 1);
+    }
+    if (rank == 0) MPI_Waitall(kChain, blocks[0], MPI_STATUSES_IGNORE);
+    MPI_Waitall(kChain, blocks[1], MPI_STATUSES_IGNORE);
+}
+static void rest_of_step(void) {
+    static float sums[2];
+    MPI_Waitall(2, both, MPI_STATUSES_IGNORE);
+    for (int i = 0; i < 2; ++i) {
+        MPI_Reduce_local(out, in, count / 4, MPI_FLOAT, MPI_SUM);
+        MPI_Allreduce(in, &sums[i], 1, MPI_FLOAT, MPI_SUM, MPI_COMM_WORLD);
+    }
+}
+static const struct operation kGraphs[] = {
+    {"chain", first_of_chain, rest_of_chain}, {"pipeline", first_of_pipeline, rest_of_pipeline}, {"step", halo, rest_of_step}};
+enum { kNumGraphs = sizeof kGraphs / sizeof kGraphs[0] };
+static void take_memory(size_t bytes) {
+    count = (int)bytes;
+    in = calloc(kChain, bytes + 64);
+    out = calloc(kChain, bytes + 64);
+    if (!in || !out) MPI_Abort(MPI_COMM_WORLD, 1);
+}
+static void measure_graphs(const struct wanted *wanted) {
+    for (int o = 0; o < kNumGraphs; ++o) {
+        for (int s = 0; among(wanted->operations, kGraphs[o].name) && s < wanted->num_sizes; ++s) {
+            take_memory(wanted->sizes[s]);
+            measure(&kGraphs[o], wanted->sizes[s], wanted->ratio, wanted->seconds, rank == 0);
+            meet();
+            free(in);
+            free(out);
+        }
+    }
+}
 #ifdef MPIX_HAVE_GRAPHS
 static MPIX_Graph graph;
 static void start_graph(void) { MPIX_Graph_start(graph, &request); }
 static void measure_captured(const struct wanted *wanted) {
-    static const struct operation kChainAsGraph = {"chain", start_graph, wait_for_it};
-    for (int s = 0; s < wanted->num_sizes; ++s) {
-        count = (int)wanted->sizes[s];
-        in = calloc(1, wanted->sizes[s] + 64);
-        out = calloc(1, wanted->sizes[s] + 64);
-        if (!in || !out) MPI_Abort(MPI_COMM_WORLD, 1);
-        MPIX_Graph_begin(MPI_COMM_WORLD, MPI_INFO_NULL);
-        if (rank < 2) first_of_chain();
-        rest_of_chain();
-        MPIX_Graph_end(MPI_COMM_WORLD, &graph);
-        measure(&kChainAsGraph, wanted->sizes[s], wanted->ratio, wanted->seconds, rank == 0);
-        meet();
-        MPIX_Graph_free(&graph);
-        free(in);
-        free(out);
+    for (int o = 0; o < kNumGraphs; ++o) {
+        const struct operation as_graph = {kGraphs[o].name, start_graph, wait_for_it};
+        for (int s = 0; among(wanted->operations, kGraphs[o].name) && s < wanted->num_sizes; ++s) {
+            take_memory(wanted->sizes[s]);
+            MPIX_Graph_begin(MPI_COMM_WORLD, MPI_INFO_NULL);
+            kGraphs[o].start();
+            kGraphs[o].wait();
+            MPIX_Graph_end(MPI_COMM_WORLD, &graph);
+            measure(&as_graph, wanted->sizes[s], wanted->ratio, wanted->seconds, rank == 0);
+            meet();
+            MPIX_Graph_free(&graph);
+            free(in);
+            free(out);
+        }
     }
 }
 #endif
@@ -75,11 +125,10 @@ static void blocking(void) { MPI_Barrier(MPI_COMM_WORLD); }
 static void nothing(void) {}
 
 int main(int argc, char **argv) {
-    static const struct operation kOperations[] = {{"barrier", barrier, wait_for_it}, {"blocking_barrier", blocking, nothing},
-                                                   {"bcast", bcast, wait_for_it}, {"allreduce", allreduce, wait_for_it},
-                                                   {"reduce", reduce, wait_for_it}, {"halo", halo, wait_for_both},
-                                                   {"put", put, flush}, {"get", get, flush}, {"chain", first_of_chain, rest_of_chain},
-                                                   {"alltoall", alltoall, wait_for_it}, {"allgather", allgather, wait_for_it}};
+    static const struct operation kOperations[] = {
+        {"barrier", barrier, wait_for_it},   {"blocking_barrier", blocking, nothing}, {"bcast", bcast, wait_for_it}, {"allreduce", allreduce, wait_for_it},
+        {"reduce", reduce, wait_for_it},     {"halo", halo, wait_for_both},           {"put", put, flush},           {"get", get, flush},
+        {"alltoall", alltoall, wait_for_it}, {"allgather", allgather, wait_for_it}};
     struct wanted wanted;
     if (!read_wanted(argc, argv, &wanted)) {
         fprintf(stderr, "usage: %s OPERATIONS SIZES RATIO SECONDS, as: %s barrier,alltoall 8,64 2 0.3\n", argv[0], argv[0]);
@@ -91,7 +140,7 @@ int main(int argc, char **argv) {
     calibrate();
     for (int o = 0; o < (int)(sizeof kOperations / sizeof kOperations[0]); ++o) {
         for (int s = 0; among(wanted.operations, kOperations[o].name) && s < (o < 2 ? 1 : wanted.num_sizes); ++s) {
-            const size_t bytes = o < 2 ? 0 : wanted.sizes[s], room = bytes * (o >= 9 ? (size_t)ranks : 1) + 64;
+            const size_t bytes = o < 2 ? 0 : wanted.sizes[s], room = bytes * (o >= 8 ? (size_t)ranks : 1) + 64;
             count = (int)bytes;
             in = calloc(1, room);
             out = calloc(1, room);
@@ -111,8 +160,9 @@ int main(int argc, char **argv) {
             free(out);
         }
     }
+    if (!among(wanted.operations, "captured")) measure_graphs(&wanted);
 #ifdef MPIX_HAVE_GRAPHS
-    if (among(wanted.operations, "captured")) measure_captured(&wanted);
+    else measure_captured(&wanted);
 #endif
     MPI_Finalize();
     return 0;
