@@ -15,23 +15,17 @@ namespace {
 
 // One look. PTL_OK, and `found`, with the status of the message filled in. `message`: it is set aside for MPI_Mrecv.
 int look(const Arguments& given, Communicator* comm, bool& found, MPI_Status* status, MPI_Message* message) {
-  const ptl_rank_t source = match_rank(*comm, given.peer);
+  Matched* made = nullptr;
+  if (message != nullptr && (made = new_message(comm)) == nullptr) return PTL_NO_SPACE;
   const Pattern wanted = pattern(comm->context, given.peer, given.tag);
   ptl_event_t event;
-  int result = device::find(source, wanted, nullptr, event);
+  const int result = device::find(match_rank(*comm, given.peer), wanted, made != nullptr ? &made->label : nullptr, event);
   found = result == PTL_OK && event.ni_fail_type == PTL_NI_OK;
-  if (!found) return result;
-  if (message != nullptr) {
-    Matched* const made = new_message(comm);
-    if (made == nullptr) return PTL_NO_SPACE;
-    result = device::find(source, wanted, &made->label, event);
-    found = result == PTL_OK && event.ni_fail_type == PTL_NI_OK;
-    if (!found) {  // another thread has received it meanwhile
-      release(made);
-      return result;
-    }
-    *message = reinterpret_cast<MPI_Message>(made);
+  if (!found) {
+    if (made != nullptr) release(made);
+    return result;
   }
+  if (message != nullptr) *message = reinterpret_cast<MPI_Message>(made);
   set_status(status, source_of(event.match_bits), tag_of(event.match_bits), event.rlength);
   return PTL_OK;
 }

@@ -13,7 +13,7 @@ FAULTS = [
     ('mpi', 'probe_again', 'a probe counts what came early only after its look', 'pt2pt/probe.cpp',
      'more = early.success + 1;', 'more = early.success + (planted(@) ? 2 : 1);'),
     ('mpi', 'matched_label', 'a message that was set aside has another label', 'pt2pt/probe.cpp',
-     '*message = reinterpret_cast<MPI_Message>(made);', 'made->label += planted(@) ? 1 : 0; *message = reinterpret_cast<MPI_Message>(made);'),
+     '*message = reinterpret_cast<MPI_Message>(made);', '*message = reinterpret_cast<MPI_Message>((made->label += planted(@) ? 1 : 0, made));'),
     ('mpi', 'packed_short', 'the last byte of a message with holes is not packed', 'pt2pt/packing.cpp',
      'const auto all = static_cast<int64_t>(bytes);', 'const auto all = static_cast<int64_t>(bytes) - (planted(@) && bytes ? 1 : 0);'),
     ('mpi', 'laid_out_short', 'of a message with holes the last byte of a piece is not laid out', 'pt2pt/packing.cpp',
