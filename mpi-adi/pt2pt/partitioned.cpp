@@ -24,20 +24,13 @@ namespace {
 // How a message of `bytes` travels: in pieces of equal length but for the last one, whatever the partitions of its two sides are.
 struct Pieces {
   explicit Pieces(size_t bytes)
-      : length(std::max({kShortest, std::min(kLong, share_of(bytes, kFew)), share_of(bytes, kMost)})),
-        count(std::max<size_t>(1, (bytes + length - 1) / length)) {}
+      : length(std::max(kLeast, (bytes + kMost * 64 - 1) / (kMost * 64) * 64)), count(std::max<size_t>(1, (bytes + length - 1) / length)) {}
 
-  // Bytes. Shorter messages cost more than they hide; over a network each costs as much as tens of kilobytes, so that a message is divided
-  // into more than a few pieces only where these are long.
-  static constexpr size_t kShortest = 16384, kLong = 65536;
-  static constexpr size_t kFew = 4, kMost = 64;  // pieces of a message
+  static constexpr size_t kLeast = 65536;  // bytes: over a network shorter messages cost more than they hide
+  static constexpr size_t kMost = 64;      // pieces of a message
 
   size_t length;
   size_t count;
-
- private:
-  // The length of each of so many parts, in whole cache lines.
-  static size_t share_of(size_t bytes, size_t parts) { return (bytes + parts * 64 - 1) / (parts * 64) * 64; }
 };
 
 std::mutex numbers_mutex;
@@ -62,8 +55,8 @@ class PartitionedMessage final : public Attachment {
         receives_(receives),
         pieces_(bytes),
         ready_(static_cast<size_t>(partitions)),
-        missing_(pieces_.count),
-        requests_(pieces_.count) {
+        missing_(receives ? Pieces::kMost : pieces_.count),
+        requests_(missing_.size()) {
     if (given.peer != MPI_PROC_NULL) number_ = next_number(comm, given.peer, given.tag, receives);
     if (!is_one_run(*type_, given.count)) scratch_ = std::make_unique<Scratch>(bytes);
   }
@@ -139,7 +132,7 @@ class PartitionedMessage final : public Attachment {
     ptl_hdr_data_t header_ = 0;
   };
 
-  size_t begin_of(size_t piece) const { return piece * pieces_.length; }
+  size_t begin_of(size_t piece) const { return std::min(piece * pieces_.length, bytes_); }
   size_t length_of(size_t piece) const { return std::min(pieces_.length, bytes_ - begin_of(piece)); }
   struct Range {
     size_t first, end;
@@ -157,7 +150,7 @@ class PartitionedMessage final : public Attachment {
     return scratch_ ? scratch_->data() : static_cast<std::byte*>(const_cast<void*>(given_.buf)) + type_->layout.offset;
   }
   // The datatypes are compared of messages that are one piece; the header of others says how long they are.
-  bool is_compared() const { return debug.calls && bytes_ < Pieces::kShortest; }
+  bool is_compared() const { return debug.calls && bytes_ < Pieces::kLeast; }
 
   // Sends or awaits a piece. One that cannot begin ends at once, and the request fails.
   void begin(Request& whole, size_t piece) {
@@ -205,12 +198,16 @@ class PartitionedMessage final : public Attachment {
       unpack(layout_of(*type_, given_.count), const_cast<void*>(given_.buf), static_cast<int64_t>(begin_of(piece)),
              static_cast<int64_t>(part.length), room() + begin_of(piece));
     received_ += part.length;
-    const size_t sent = part.requested < Pieces::kShortest && piece == 0 ? part.requested : is_compared() ? bytes_ : header;
+    const size_t sent = part.requested < Pieces::kLeast && piece == 0 ? part.requested : is_compared() ? bytes_ : header;
     if (sent == sent_bytes_) return;
     sent_bytes_ = sent;
     const Pieces theirs(sent);
+    assert(theirs.count <= Pieces::kMost);
     if (sent < bytes_ && theirs.length != pieces_.length && theirs.count > 1) whole.failure = kOtherLength;
-    to_come_.fetch_add(1, std::memory_order_relaxed);
+    const size_t more =
+        std::max(theirs.count, pieces_.count) - pieces_.count;  // pieces without room, which are taken lest their sender wait
+    to_come_.fetch_add(1 + more, std::memory_order_relaxed);
+    for (size_t i = pieces_.count; i < pieces_.count + more; ++i) begin(whole, i);
     for (size_t i = theirs.count; i < pieces_.count; ++i)  // these do not come
       if (Request* other = requests_[i].load(std::memory_order_relaxed)) device::cancel_receive(*other);
     settle(whole, kByEvent);

@@ -131,7 +131,8 @@ TEST(Partitioned, LengthsThatDifferAreToldAndDoNotHang) {
   };
   for (const Case& each :
        {Case{4000, 4000, MPI_SUCCESS}, Case{100, 90, MPI_ERR_TRUNCATE}, Case{90, 100, MPI_SUCCESS}, Case{50000, 200000, MPI_SUCCESS},
-        Case{10, 200000, MPI_SUCCESS}, Case{500000, 1000000, MPI_ERR_COUNT}, Case{1000000, 500000, MPI_ERR_TRUNCATE}}) {
+        Case{10, 200000, MPI_SUCCESS}, Case{500000, 1000000, MPI_SUCCESS}, Case{1000000, 500000, MPI_ERR_TRUNCATE},
+        Case{2000000, 4000000, MPI_ERR_COUNT}, Case{4000000, 2000000, MPI_ERR_TRUNCATE}}) {
     std::vector<int> in(static_cast<size_t>(each.received), -1), out(static_cast<size_t>(each.sent), 3);
     MPI_Comm apart;  // what is not received goes with it
     MPI_Comm_dup(comm, &apart);
