@@ -69,6 +69,8 @@ class Engine final : public Sink, private Core {
   // How long whoever sleeps may leave the engine alone although nothing rings: peers that are waited for may die without a
   // word, and arrivals be held until their time. -1: as long as it likes.
   int64_t max_idle_ns() UNDER_BATON;
+  // A step that finds nothing takes as long as several elsewhere.
+  bool step_is_costly() const UNDER_BATON { return peers_.poll_is_costly(); }
   // A triggered operation, something of a layer's stepper or who waits for a word is there that was not when this was asked last.
   bool take_news() UNDER_BATON { return is_news && std::exchange(Core::is_news, false); }
   // The bits of the process's watch that stand for memory which a step looks at.

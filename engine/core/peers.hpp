@@ -105,6 +105,12 @@ class Peers {
     }
     return work;
   }
+  // Whether each look at what has arrived takes a system call.
+  bool poll_is_costly() const {
+    return std::ranges::any_of(carriers_, [](const Carrier& carrier) {
+      return carrier.costly && carrier.transport->state.may_deliver && carrier.transport->state.has_links;
+    });
+  }
   bool self_may_deliver() const { return !carriers_.empty() && carriers_.front().transport->state.may_deliver; }
   void poll_self();
   bool idle();  // false: something is pending that poll would deliver

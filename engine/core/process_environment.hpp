@@ -76,6 +76,7 @@ struct ProcessEnvironment : HardwareMemory {
     static constexpr int kStepsBeforeYield = 16;                  // the same of a waiter that shares its core: half a microsecond
     // Steps without work of a waiter with a core of its own before it sleeps, some milliseconds; and how often one without gives way.
     static constexpr int kSpins = 120'000, kYields = 400;
+    static constexpr int kStepsOfCostly = 16;       // as long as one of these takes a step that is a system call
     static constexpr int kLongYields = 8;           // by which others had the core for a millisecond or more
     static constexpr int kIdleSteps = 8;            // of the engine thread before it sleeps
     static constexpr uint32_t kComingsAtMost = 32;  // of application threads without a step until one steps, whatever it came for

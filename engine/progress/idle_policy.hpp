@@ -1,7 +1,7 @@
 // idle_policy.hpp: what a thread does when it has looked in vain: it looks again, gives its core up, or sleeps, and for how long.
 //
 //   who                                      looks on                     then yields    then sleeps, each time twice as long
-//   a waiter with a core to itself           kSpins steps                 -              until woken; watched memory: kFirstNap .. kLastNap
+//   a waiter with a core to itself           kSpins steps, some ms        -              until woken; watched memory: kFirstNap .. kLastNap
 //   a waiter that shares its core            kStepsBeforeYield steps      kYields times  the same
 //   the same beside programs that compute    kStepsBeforeYield steps      kLongYields    the same
 //   the engine thread, attended, with news   -                            -              kFirstTick .. kLongestTick
@@ -45,8 +45,9 @@ class WaitPolicy {
     if (plan_.spin_waits) return Limits::kStepsAtOnce;
     return plan_.network_open() ? Limits::kStepsBeforeYield / 8 : Limits::kStepsBeforeYield;
   }
-  void stepped_in_vain(int steps) {
-    if (plan_.spin_waits) idle_ += steps;
+  // `costly`: each is a system call, which takes as long as kStepsOfCostly others.
+  void stepped_in_vain(int steps, bool costly) {
+    if (plan_.spin_waits) idle_ += costly ? (steps + 1) * Limits::kStepsOfCostly : steps;
   }
   void found() { idle_ = 0; }
   // Others had the core for a millisecond or more while this thread gave way. They may be ranks, and what this one waits for; or programs

@@ -71,7 +71,7 @@ template <class Done>
         leave_call();
         return true;
       }
-      policy.stepped_in_vain(most - more);
+      policy.stepped_in_vain(most - more, engine_->step_is_costly());
       Memory::mark(13, work != 0);
       leave_baton(Looks::waiter);
     }

@@ -37,6 +37,19 @@ TEST(WaitPolicy, KeepsItsOwnCoreUntilItSleeps) {
   EXPECT_GT(turns_until_sleep(policy), 100);
 }
 
+// A step that is a system call takes longer: what is to be some milliseconds is counted in fewer.
+TEST(WaitPolicy, CountsCostlyStepsForSeveral) {
+  ProgressPlan plan;
+  plan.spin_waits = true;
+  const auto turns = [&](bool costly) {
+    Policy policy(plan);
+    int number = 0;
+    for (; policy.next() != Policy::Next::sleep; ++number) policy.stepped_in_vain(policy.steps_at_once(), costly);
+    return number;
+  };
+  EXPECT_NEAR(turns(false), ProcessEnvironment::Limits::kStepsOfCostly * turns(true), ProcessEnvironment::Limits::kStepsOfCostly);
+}
+
 // With more ranks than cores the others may be ranks.
 TEST(WaitPolicy, GoesOnYieldingToOtherRanks) {
   ProgressPlan plan;

@@ -140,6 +140,7 @@ struct SimulatedEngine {
   void settle() {}
   bool has_delays() const { return false; }
   int64_t max_idle_ns() { return -1; }
+  bool step_is_costly() const { return false; }
   uint32_t watched() const { return 0; }
   bool take_news() { return false; }
   Queue& commands() { return queue; }
@@ -205,7 +206,7 @@ struct ProgressOfThreads : Memory {
   using Pollers = SimulatedPollers;
   struct Limits {
     static constexpr int kMemorySpins = 0, kMemoryYields = 0, kMemoryLooks = 0, kStepsAtOnce = 0, kStepsBeforeYield = 0, kSpins = 0,
-                         kYields = 0, kLongYields = 1, kIdleSteps = 1, kLastSteps = 1, kLooksAlone = 1;
+                         kYields = 0, kStepsOfCostly = 1, kLongYields = 1, kIdleSteps = 1, kLastSteps = 1, kLooksAlone = 1;
     static constexpr uint32_t kComingsAtMost = 1 << 20;
     static constexpr uint32_t kLeavingsAtMost = 1;
     static constexpr uint32_t kPolls = 1, kPollsCrowded = 1, kNapsAlike = 1;
