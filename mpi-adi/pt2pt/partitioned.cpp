@@ -204,11 +204,10 @@ class PartitionedMessage final : public Attachment {
     const Pieces theirs(sent);
     assert(theirs.count <= Pieces::kMost);
     if (sent < bytes_ && theirs.length != pieces_.length && theirs.count > 1) whole.failure = kOtherLength;
-    const size_t more =
-        std::max(theirs.count, pieces_.count) - pieces_.count;  // pieces without room, which are taken lest their sender wait
-    to_come_.fetch_add(1 + more, std::memory_order_relaxed);
-    for (size_t i = pieces_.count; i < pieces_.count + more; ++i) begin(whole, i);
-    for (size_t i = theirs.count; i < pieces_.count; ++i)  // these do not come
+    const size_t end = std::max(theirs.count, pieces_.count);
+    to_come_.fetch_add(1 + end - pieces_.count, std::memory_order_relaxed);
+    for (size_t i = pieces_.count; i < end; ++i) begin(whole, i);  // there is no room for these, but their sender waits
+    for (size_t i = theirs.count; i < pieces_.count; ++i)          // these do not come
       if (Request* other = requests_[i].load(std::memory_order_relaxed)) device::cancel_receive(*other);
     settle(whole, kByEvent);
   }
