@@ -83,44 +83,37 @@ static void rest_of_step(void) {
 static const struct operation kGraphs[] = {
     {"chain", first_of_chain, rest_of_chain}, {"pipeline", first_of_pipeline, rest_of_pipeline}, {"step", halo, rest_of_step}};
 enum { kNumGraphs = sizeof kGraphs / sizeof kGraphs[0] };
-static void take_memory(size_t bytes) {
-    count = (int)bytes;
-    in = calloc(kChain, bytes + 64);
-    out = calloc(kChain, bytes + 64);
-    if (!in || !out) MPI_Abort(MPI_COMM_WORLD, 1);
-}
-static void measure_graphs(const struct wanted *wanted) {
-    for (int o = 0; o < kNumGraphs; ++o) {
-        for (int s = 0; among(wanted->operations, kGraphs[o].name) && s < wanted->num_sizes; ++s) {
-            take_memory(wanted->sizes[s]);
-            measure(&kGraphs[o], wanted->sizes[s], wanted->ratio, wanted->seconds, rank == 0);
-            meet();
-            free(in);
-            free(out);
-        }
-    }
-}
 #ifdef MPIX_HAVE_GRAPHS
 static MPIX_Graph graph;
 static void start_graph(void) { MPIX_Graph_start(graph, &request); }
-static void measure_captured(const struct wanted *wanted) {
+static struct operation capture(const struct operation *op) {
+    MPIX_Graph_begin(MPI_COMM_WORLD, MPI_INFO_NULL);
+    op->start();
+    op->wait();
+    MPIX_Graph_end(MPI_COMM_WORLD, &graph);
+    return (struct operation){op->name, start_graph, wait_for_it};
+}
+static void release_graph(void) { MPIX_Graph_free(&graph); }
+#else
+static struct operation capture(const struct operation *op) { return *op; }
+static void release_graph(void) {}
+#endif
+static void measure_graphs(const struct wanted *wanted, int captured) {
     for (int o = 0; o < kNumGraphs; ++o) {
-        const struct operation as_graph = {kGraphs[o].name, start_graph, wait_for_it};
         for (int s = 0; among(wanted->operations, kGraphs[o].name) && s < wanted->num_sizes; ++s) {
-            take_memory(wanted->sizes[s]);
-            MPIX_Graph_begin(MPI_COMM_WORLD, MPI_INFO_NULL);
-            kGraphs[o].start();
-            kGraphs[o].wait();
-            MPIX_Graph_end(MPI_COMM_WORLD, &graph);
-            measure(&as_graph, wanted->sizes[s], wanted->ratio, wanted->seconds, rank == 0);
+            count = (int)wanted->sizes[s];
+            in = calloc(kChain, wanted->sizes[s] + 64);
+            out = calloc(kChain, wanted->sizes[s] + 64);
+            if (!in || !out) MPI_Abort(MPI_COMM_WORLD, 1);
+            const struct operation op = captured ? capture(&kGraphs[o]) : kGraphs[o];
+            measure(&op, wanted->sizes[s], wanted->ratio, wanted->seconds, rank == 0);
             meet();
-            MPIX_Graph_free(&graph);
+            if (captured) release_graph();
             free(in);
             free(out);
         }
     }
 }
-#endif
 static void blocking(void) { MPI_Barrier(MPI_COMM_WORLD); }
 static void nothing(void) {}
 
@@ -160,10 +153,7 @@ int main(int argc, char **argv) {
             free(out);
         }
     }
-    if (!among(wanted.operations, "captured")) measure_graphs(&wanted);
-#ifdef MPIX_HAVE_GRAPHS
-    else measure_captured(&wanted);
-#endif
+    measure_graphs(&wanted, among(wanted.operations, "captured"));
     MPI_Finalize();
     return 0;
 }
