@@ -305,6 +305,33 @@ void mislead() {
   }
 }
 
+// A rank makes another call than the others, and needs less of them than they of it: those learn of it, whatever lengths it named.
+void mislead_by_kind() {
+  const bool is_other = rank == size - 1;
+  for (const size_t elements : {size_t{8}, size_t{3000}}) {
+    count = elements;
+    Vector in(count), out(count * static_cast<size_t>(size));
+    const std::vector<size_t> sizes(static_cast<size_t>(size), is_other ? count * kWidth / 2 : 0);
+    const std::vector<ptrdiff_t> places(static_cast<size_t>(size), 0);
+    for (const GOAL_Call_kind kind : {GOAL_CALL_REDUCE, GOAL_CALL_GATHER, GOAL_CALL_SCAN, GOAL_CALL_GATHERV}) {
+      GOAL_Call call = call_of(is_other ? kind : GOAL_CALL_ALLGATHER, in.data(), out.data(), size - 1);
+      call.out_sizes = sizes.data();
+      call.out_places = places.data();
+      std::unique_ptr<node_way::MadeCall> made;
+      int code = node->make(call, made);
+      expect(code == GOAL_SUCCESS || code == node_way::kNotTaken, "making different calls", code);
+      if (code == node_way::kNotTaken) continue;
+      Started one;
+      code = node->restart(
+          *made, [](void* arg) { static_cast<Started*>(arg)->ended = true; }, &one);
+      expect(code == GOAL_SUCCESS, "starting different calls", code);
+      await(one);
+      expect(made->run->code == GOAL_MISMATCH, "different calls that were made", made->run->code);
+    }
+    barrier();
+  }
+}
+
 // Long contributions to all, through rooms and read from where they lie: whoever has got the result may change what it gave.
 void change_behind() {
   count = 20000;
@@ -431,7 +458,10 @@ int main(int argc, char**) {
     for (int turn = 0; turn < 3; ++turn) start_many(elements, turn);
   }
   if (taken > 0) change_behind();
-  if (taken > 0) mislead();
+  if (taken > 0) {
+    mislead();
+    mislead_by_kind();
+  }
   if (taken > 0) crowd(world);
   node.reset();
   GOAL_Finalize();

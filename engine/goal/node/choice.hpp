@@ -38,7 +38,7 @@ inline bool fits_slots(GOAL_Call_kind kind, size_t bytes, size_t size, size_t ro
     case GOAL_CALL_EXSCAN:
     case GOAL_CALL_ALLGATHERV: return bytes <= room;
     case GOAL_CALL_SCATTER:
-    case GOAL_CALL_ALLTOALL: return bytes <= room / size;
+    case GOAL_CALL_ALLTOALL: return size < 2 || bytes <= room / (size - 1);
     default: return false;
   }
 }
@@ -46,6 +46,7 @@ inline bool fits_slots(GOAL_Call_kind kind, size_t bytes, size_t size, size_t ro
 // Whether a started collective is copied and combined by ranks when they look, rather than by engines beside them.
 inline bool takes_when_looking(GOAL_Call_kind kind, size_t bytes, size_t size, bool has_engine) {
   if (has_engine) return bytes <= 4096;
+  if (kind == GOAL_CALL_REDUCE_SCATTER) bytes /= size;  // a rank combines its own part
   return kind < GOAL_CALL_REDUCE || kind == GOAL_CALL_ALLGATHERV || bytes * (size - 1) <= size_t{256} * 1024;
 }
 

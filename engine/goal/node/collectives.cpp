@@ -91,6 +91,15 @@ uint32_t forced_kinds() {
   return forced;
 }
 
+// Bytes of this rank's contribution to a call, whose parts or vector have so many.
+size_t contribution(const GOAL_Call& call, size_t bytes, size_t rank, size_t size) {
+  if (!is_by_parts(call.kind)) return call.kind == GOAL_CALL_ALLTOALL || call.kind == GOAL_CALL_SCATTER ? bytes * (size - 1) : bytes;
+  const bool is_root = rank == static_cast<size_t>(call.root);
+  if (call.kind == GOAL_CALL_GATHERV) return is_root ? 0 : SlotCall::with_table(1, call.bytes);
+  if (call.kind == GOAL_CALL_SCATTERV && !is_root) return 0;
+  return SlotCall::with_table(size, std::accumulate(call.in_sizes, call.in_sizes + size, size_t{0}) - call.in_sizes[rank]);
+}
+
 bool on_one_node(const GOAL_Group& group) {
   return !group.nodes || std::all_of(group.nodes, group.nodes + group.size, [&](int node) { return node == group.nodes[0]; });
 }
@@ -108,7 +117,7 @@ Collectives::Collectives(const GOAL_Group& group, unsigned context, GOAL_Domain 
       waiting_(domain, abort),
       others_(rank_),
       short_(rank_, size_, kShortBuffer, kShortSlots, kSlotsTag, others_),
-      middle_(rank_, size_, kMiddleBuffer, kStartedSlots, kMiddleTag, others_),
+      middle_(rank_, size_, kMiddle, kStartedSlots, kMiddleTag, others_),
       long_(rank_, size_, long_buffer(size_), long_slots(size_), kLongTag, others_),
       buffers_(rank_, size_, others_, waiting_),
       places_(parts_per_unit(size_) * kPart),
@@ -395,49 +404,53 @@ int Collectives::start(const GOAL_Call& call, void (*ended)(void*), void* arg, s
   return GOAL_SUCCESS;
 }
 
-// Bytes of a rank's contribution to a call of so many.
-size_t contribution(const GOAL_Call& call, size_t bytes, size_t size) {
-  if (is_by_parts(call.kind)) return kPartsRoom;
-  return call.kind == GOAL_CALL_ALLTOALL || call.kind == GOAL_CALL_SCATTER ? bytes * size : bytes;
-}
-
 MadeCall::~MadeCall() {
   if (owner != nullptr) owner->forget(*this);
   memory_in_use.fetch_sub(memory, std::memory_order_relaxed);
 }
 
-int Collectives::agree_on(size_t bytes, bool& may, Agreement& agreement) {
+int Collectives::agree_on(const GOAL_Call& call, size_t bytes, bool& may, Agreement& agreement, Slots& slots) {
   if (const int code = prepare(agreement, may); code != GOAL_SUCCESS) return code;
-  const int code = agreement.tell({.well = may, .memory = static_cast<int64_t>(bytes)});
-  may = may && agreement.all_well() &&
-        std::ranges::all_of(agreement.all, [&](const Record& one) { return one.memory == agreement.all[0].memory; });
-  return code;
+  const size_t in_use = memory_in_use.load(std::memory_order_relaxed), own = may ? contribution(call, bytes, rank_, size_) : 0;
+  const Record mine{.well = may,
+                    .process = static_cast<int64_t>(call.kind),
+                    .memory = static_cast<int64_t>(own),
+                    .free = kMostMemory - std::min(in_use, kMostMemory)};
+  const int code = agreement.tell(mine);
+  if (code != GOAL_SUCCESS) return code;
+  // Ranks that make different calls are told when they start them.
+  const std::vector<Record>& all = agreement.all;
+  const bool alike = std::ranges::all_of(all, [&](const Record& one) { return one.process == all[0].process; });
+  const bool even = std::ranges::all_of(all, [&](const Record& one) { return one.memory == all[0].memory; });
+  may = may && agreement.all_well() && (even || !alike || is_by_parts(call.kind));
+  const bool is_short = fits_slots(call.kind, bytes, size_, kShortBuffer);
+  if (alike && !is_by_parts(call.kind) && !is_short) may = may && takes_when_looking(call.kind, bytes, size_, has_engine_);
+  const auto most = static_cast<size_t>(std::ranges::max(all, {}, &Record::memory).memory);
+  const size_t room = Slots::room_for(std::min(most, long_.slots.room()));
+  slots.resize(room, made_slots(room, size_, std::ranges::min(all, {}, &Record::free).free));
+  return GOAL_SUCCESS;
 }
 
 int Collectives::make(const GOAL_Call& call, std::unique_ptr<MadeCall>& made) {
   counted_ = nullptr;
   if (short_.standing.state == Standing::failed) return code_;
   if (short_.standing.state == Standing::none || (prepared_ && !able_) || is_forced(call.kind)) return kNotTaken;
-  constexpr size_t kHead = 16, kLine = 64;
   const size_t bytes = bytes_of(call, size_);
   bool may = is_by_parts(call.kind) ? takes_parts() : fits_slots(call.kind, bytes, size_, long_.slots.room());
-  const size_t room = ((may ? contribution(call, bytes, size_) : 0) + kHead + kLine - 1) / kLine * kLine - kHead;
   GOAL_Group group = group_;
   group.tag = kMadeTag;
   // Memory is taken before the first exchange, on which others wait.
-  auto one = std::make_unique<MadeCall>(*this, call, bytes, room, made_slots(room), rank_, size_, group.tag, others_);
+  auto one = std::make_unique<MadeCall>(*this, call, bytes, rank_, size_, group.tag, others_);
   if (!about_made_) about_made_.emplace(group, context_, abort_, through_slots());
   {
     const std::lock_guard held(PendingRuns::instance().lock);
     made_.push_back(one.get());
   }
-  int code = agree_on(bytes, may, *about_made_);
+  int code = agree_on(call, bytes, may, *about_made_, one->lane.slots);
   if (code == GOAL_ERR_NO_SPACE) {  // the others have heard nothing, and wait for this call to be made again
     about_made_.reset();
     return code;
   }
-  may = may && (is_by_parts(call.kind) || fits_slots(call.kind, bytes, size_, kShortBuffer) ||
-                takes_when_looking(call.kind, bytes, size_, has_engine_));
   if (code == GOAL_SUCCESS && may) {
     const size_t before = memory_;
     code = make_memory(one->lane.slots, *about_made_, group);

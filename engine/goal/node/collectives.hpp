@@ -77,8 +77,8 @@ class Collectives {
   bool has(Kind& kind, Standing& standing);
   template <class Kind>
   int make_memory(Kind& kind, Agreement& agreement, const GOAL_Group& group);
-  // Whether all ranks make a call of as many bytes, and all want to.
-  int agree_on(size_t bytes, bool& may, Agreement& agreement);
+  // Whether all ranks make this call, and how much room it has, and how many slots.
+  int agree_on(const GOAL_Call& call, size_t bytes, bool& may, Agreement& agreement, Slots& slots);
   // False: in vain, for good or for want of memory here.
   bool make_wanted();
   void stand(Standing::State state);
@@ -123,10 +123,6 @@ class Collectives {
   End alltoall_uneven(const GOAL_Call& call, uint64_t what);
   void give_uneven(Exchange& exchange, const GOAL_Call& call, size_t at, size_t most);
   void take_uneven(Exchange& exchange, size_t from, size_t bytes, std::byte* to);
-
-  // Combines, in the order of ranks 0 .. end - 1, what lies at from(rank) (this rank's: at `own`, which may be `to`).
-  template <class From>
-  void combine(const GOAL_Call& call, size_t end, size_t bytes, const std::byte* own, std::byte* to, From&& from) const;
 
   // The other ranks, i < size - 1: from the next one on, so that not all read the same at a time; and in their order.
   [[nodiscard]] size_t after(size_t i) const { return (rank_ + 1 + i) % size_; }

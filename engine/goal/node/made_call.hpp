@@ -15,10 +15,9 @@ namespace portunus::goal::node {
 class Collectives;
 
 struct MadeCall {
-  // `room`: bytes of a contribution at most; `slots`: of each rank, a power of two; `tag`: of the agreement about the memory.
-  MadeCall(Collectives& group, const GOAL_Call& what, size_t part, size_t room, size_t slots, size_t rank, size_t size, uint32_t tag,
-           const PeerMemory& others)
-      : owner(&group), call(what), bytes(part), lane(rank, size, room, slots, tag, others) {}
+  // `tag`: of the agreement about the memory, before which the lane's slots get their sizes.
+  MadeCall(Collectives& group, const GOAL_Call& what, size_t part, size_t rank, size_t size, uint32_t tag, const PeerMemory& others)
+      : owner(&group), call(what), bytes(part), lane(rank, size, 0, 1, tag, others) {}
   ~MadeCall();  // nothing of it is under way
   MadeCall(const MadeCall&) = delete;
   MadeCall& operator=(const MadeCall&) = delete;

@@ -44,9 +44,12 @@ bool Lane::start(Run& run, Ended& ended) {
   bool is_there = false, news = false;
   if (all_begun() && may_begin(run.call)) {
     begin(run);
-    // One of the ranks that complete a run at the same time sees the others: each stores before it looks.
-    if (run.call.is_everybodys()) std::atomic_thread_fence(std::memory_order_seq_cst);
     is_there = run.call.is_there(slots);
+    // One of the ranks that complete a run at the same time sees the others: each stores before it looks.
+    if (!is_there && run.call.is_everybodys()) {
+      std::atomic_thread_fence(std::memory_order_seq_cst);
+      is_there = run.call.is_there(slots);
+    }
     news = is_there || !run.call.is_everybodys();
   }
   if (is_there && runs_.empty()) {

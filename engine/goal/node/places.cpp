@@ -57,7 +57,7 @@ void Collectives::leave_place(const GOAL_Group& part, int place) {
   const auto size = static_cast<size_t>(part.size);
   if (!places_.leave(place, size)) return;
   const Arena::Counts counts = places_.counts(place);
-  Slots shorts(0, size, kShortBuffer, kShortSlots), middles(0, size, kMiddleBuffer, kStartedSlots);
+  Slots shorts(0, size, kShortBuffer, kShortSlots), middles(0, size, kMiddle, kStartedSlots);
   lay(places_.at(place), shorts, middles);
   shorts.clear(counts[0]);
   middles.clear(counts[1]);

@@ -1,33 +1,11 @@
 // Reductions through buffers: see collectives.hpp.
 //
 // Thread: as collectives.hpp says.
-#include <array>
-
 #include "engine/goal/node/choice.hpp"
 #include "engine/goal/node/combine.hpp"
 #include "engine/goal/node/exchange.hpp"
-#include "engine/host/copy_run.hpp"
 
 namespace portunus::goal::node {
-
-namespace {
-
-constexpr size_t kBlock = 4096;  // stays in the nearest cache while all ranks' are combined; a multiple of no type's size
-
-}  // namespace
-
-template <class From>
-void Collectives::combine(const GOAL_Call& call, size_t end, size_t bytes, const std::byte* own, std::byte* to, From&& from) const {
-  const size_t width = local_size(type_of(call.type)), block = kBlock / width * width;
-  std::array<std::byte, kBlock> sum;
-  for (size_t at = 0; end > 0 && at < bytes; at += block) {
-    const size_t now = std::min(block, bytes - at);
-    const auto piece = [&](size_t rank) { return (rank == rank_ ? own : from(rank)) + at; };
-    copy_run(sum.data(), piece(0), now);
-    for (size_t i = 1; i < end; ++i) combine_block(call, sum.data(), piece(i), now);
-    copy_run(to + at, sum.data(), now);
-  }
-}
 
 Collectives::End Collectives::reduce(const GOAL_Call& call, uint64_t what, size_t all_bytes, bool to_all) {
   const bool gets = to_all || rank_ == static_cast<size_t>(call.root);
@@ -40,7 +18,8 @@ Collectives::End Collectives::reduce(const GOAL_Call& call, uint64_t what, size_
     Exchange exchange(*this, what);
     if (to_all || !gets) exchange.contribute(in + at, bytes);
     for (size_t i = 0; gets && i + 1 < size_ && !exchange.never(); ++i) exchange.await(after(i), bytes);
-    if (gets && exchange.well()) combine(call, size_, bytes, in + at, out + at, [&](size_t from) { return exchange.data(from); });
+    if (gets && exchange.well())
+      combine(call, size_, out + at, bytes / width, [&](size_t i) { return i == rank_ ? in + at : exchange.data(i); });
     end = exchange.result(end);
   }
   return end;
@@ -71,8 +50,8 @@ Collectives::End Collectives::partial_reduce(const GOAL_Call& call, uint64_t wha
       }
       for (size_t i = 0; i + 1 < size_ && !exchange.never(); ++i) exchange.await(after(i), bytes - share(after(i)));
       if (exchange.well())
-        combine(call, size_, own, mine + first(rank_), result,
-                [&](size_t from) { return exchange.data(from) + first(rank_) - (rank_ > from ? share(from) : 0); });
+        combine(call, size_, result, own / width,
+                [&](size_t i) { return i == rank_ ? mine + first(rank_) : exchange.data(i) + first(rank_) - (rank_ > i ? share(i) : 0); });
       end = exchange.result(end);
     }
     if (end == End::never) break;
@@ -111,8 +90,8 @@ Collectives::End Collectives::reduce_scatter(const GOAL_Call& call, uint64_t wha
       for (size_t i = 0; i + 1 < size_; ++i) exchange.give(in + first[other(i)] + at, now(other(i)));
     for (size_t i = 0; i + 1 < size_ && !exchange.never(); ++i) exchange.await(after(i), all - now(after(i)));
     if (exchange.well() && now(rank_) > 0)
-      combine(call, size_, now(rank_), in + first[rank_] + at, out + at,
-              [&](size_t from) { return exchange.data(from) + below - (from < rank_ ? now(from) : 0); });
+      combine(call, size_, out + at, now(rank_) / width,
+              [&](size_t i) { return i == rank_ ? in + first[rank_] + at : exchange.data(i) + below - (i < rank_ ? now(i) : 0); });
     end = exchange.result(end);
   }
   return end;
@@ -129,8 +108,8 @@ Collectives::End Collectives::prefix(const GOAL_Call& call, uint64_t what, size_
     if (rank_ + 1 < size_) exchange.contribute(in + at, bytes);
     for (size_t i = 0; i < rank_ && !exchange.never(); ++i) exchange.await(i, bytes);
     if (exchange.well())
-      combine(call, call.kind == GOAL_CALL_SCAN ? rank_ + 1 : rank_, bytes, in + at, out + at,
-              [&](size_t from) { return exchange.data(from); });
+      combine(call, call.kind == GOAL_CALL_SCAN ? rank_ + 1 : rank_, out + at, bytes / width,
+              [&](size_t i) { return i == rank_ ? in + at : exchange.data(i); });
     end = exchange.result(end);
   }
   return end;

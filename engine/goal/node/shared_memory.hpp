@@ -23,8 +23,9 @@ struct Record {
   uint64_t well = 0;     // 0: this rank cannot
   uint64_t crowded = 0;  // it has too few cores
   uint64_t engine = 0;   // its engine has a core of its own
-  int64_t process = 0;   // its number there
-  int64_t memory = 0;    // rank 0: that of the memory; or where it has the word by which its memory is probed
+  int64_t process = 0;   // its number there; or the kind of call that it makes
+  int64_t memory = 0;    // rank 0: that of the memory; or where it has the word by which its memory is probed; or bytes that it gives
+  uint64_t free = 0;     // bytes of memory that its groups may still take
 };
 
 // The records of all ranks, again and again. Collective.

@@ -4,6 +4,7 @@
 #pragma once
 
 #include <algorithm>
+#include <bit>
 #include <cstddef>
 
 #include "engine/goal/node/arena.hpp"
@@ -19,17 +20,20 @@ inline constexpr size_t kShortBuffer = 1008, kShortSlots = 32;
 // own, small enough to stay in the caches.
 inline size_t long_slots(size_t size) { return size <= 2 ? 16 : size <= 4 ? 8 : 4; }
 inline constexpr size_t kStartedSlots = 4, kMostLong = 256 * 1024, kMiddle = 16 * 1024;
-inline size_t long_buffer(size_t size) { return std::clamp((size_t{4} << 20) / kStartedSlots / size / 64 * 64, kMiddle, kMostLong) + 48; }
-inline constexpr size_t kMiddleBuffer = kMiddle + 48;
-// Slots of a call that is made: the ranks may be one run apart, and more while that costs little.
-inline size_t made_slots(size_t room) { return room <= kMiddle ? kStartedSlots : 2; }
-// A contribution of parts to a call that is made; what does not fit is read where it lies.
-inline constexpr size_t kPartsRoom = 4096;
+inline size_t long_buffer(size_t size) { return std::clamp((size_t{4} << 20) / kStartedSlots / size / 64 * 64, kMiddle, kMostLong); }
+// Slots of a call that is made, of which ranks may be as many runs apart. What is not long stays in the nearest cache; of the memory that
+// is free they take an eighth at most.
+inline size_t made_slots(size_t room, size_t size, size_t free) {
+  const size_t all = room <= kMiddle ? kShortBuffer * kShortSlots : Slots::kAllLong / size;
+  size_t slots = std::clamp(std::bit_floor(all / std::max<size_t>(room, 1)), size_t{2}, kShortSlots);
+  while (slots > 2 && slots * room * size > free / 8) slots /= 2;
+  return slots;
+}
 
 // A rank's part of a place in another group's memory: short slots, and middle ones. It is the same for groups of any size, so that the next
 // group finds numbers where the last one had numbers.
 inline constexpr size_t kShortPart = Slots::bytes_each(kShortBuffer, kShortSlots);
-inline constexpr size_t kPart = kShortPart + Slots::bytes_each(kMiddleBuffer, kStartedSlots);
+inline constexpr size_t kPart = kShortPart + Slots::bytes_each(kMiddle, kStartedSlots);
 // A group's memory has places for 64 parts, or for 16 groups of as many ranks, in 32 MiB at most; and for the buffers of 16 such groups,
 // whose pages come when a group takes them.
 inline constexpr size_t kMostPlaces = size_t{32} << 20;

@@ -32,6 +32,7 @@ SlotCall::SlotCall(const GOAL_Call& call, size_t bytes, uint64_t what, size_t ra
       size_(size),
       number_(number),
       what_(what | digest_of_lengths(call, bytes, size) << 40),
+      given_(bytes),
       end_(size) {
   const auto root = static_cast<size_t>(call.root);
   const bool is_root = rank == root;
@@ -40,8 +41,8 @@ SlotCall::SlotCall(const GOAL_Call& call, size_t bytes, uint64_t what, size_t ra
       gives_ = false;
       meets_ = everybodys_ = true;
       break;
+    case GOAL_CALL_SCATTER: given_ *= size - 1; [[fallthrough]];
     case GOAL_CALL_BCAST:
-    case GOAL_CALL_SCATTER:
     case GOAL_CALL_SCATTERV:
       gives_ = is_root;
       first_ = root;
@@ -49,14 +50,16 @@ SlotCall::SlotCall(const GOAL_Call& call, size_t bytes, uint64_t what, size_t ra
       break;
     case GOAL_CALL_GATHER:
     case GOAL_CALL_REDUCE:
-      if (!is_root) end_ = 0;
-      break;
     case GOAL_CALL_GATHERV:
-      gives_ = !is_root;
+      is_read_ = !is_root;
       if (!is_root) end_ = 0;
       break;
     case GOAL_CALL_SCAN:
-    case GOAL_CALL_EXSCAN: end_ = rank; break;
+    case GOAL_CALL_EXSCAN:
+      is_read_ = rank + 1 < size;
+      end_ = rank;
+      break;
+    case GOAL_CALL_ALLTOALL: given_ *= size - 1; [[fallthrough]];
     default: everybodys_ = true;
   }
   next_ = first_;
@@ -66,22 +69,35 @@ size_t SlotCall::scattered_to(size_t rank) const {
   return (call_.counts ? call_.counts[rank] : call_.count) * local_size(type_of(call_.type));
 }
 
+size_t SlotCall::scattered_before() const {
+  size_t bytes = 0;
+  for (size_t i = 0; i < rank_; ++i) bytes += scattered_to(i);
+  return bytes;
+}
+
 void SlotCall::begin(Slots& slots, uint64_t taken) {
-  if (gives_) {
-    std::byte* const to = slots.own(number_);
-    const auto* const from = static_cast<const std::byte*>(call_.kind == GOAL_CALL_BCAST ? call_.out : call_.in);
-    assert(is_by_parts(call_.kind) || bytes_ <= slots.room());
-    if (is_by_parts(call_.kind)) {
-      give_parts(to, slots.room());
-    } else if (call_.kind == GOAL_CALL_ALLTOALL || call_.kind == GOAL_CALL_SCATTER) {  // but for its own part
-      const size_t before = rank_ * bytes_, behind = (size_ - rank_ - 1) * bytes_;
-      if (before > 0) copy_run(to, from, before);
-      if (behind > 0) copy_run(to + before + bytes_, from + before + bytes_, behind);
-    } else if (const size_t bytes = call_.kind == GOAL_CALL_ALLGATHERV ? call_.out_sizes[rank_] : bytes_; bytes > 0) {
-      copy_run(to, from, bytes);
-    }
-  }
+  if (gives_ && is_read_) give(slots.own(number_, given_), slots.room());
   slots.begin(number_, gives_, what_, taken);
+}
+
+void SlotCall::give(std::byte* to, size_t room) {
+  if (is_by_parts(call_.kind)) return give_parts(to, room);
+  assert(given_ <= room);
+  const auto* const from = static_cast<const std::byte*>(call_.kind == GOAL_CALL_BCAST ? call_.out : call_.in);
+  size_t before = bytes_, own = 0, behind = 0;
+  if (call_.kind == GOAL_CALL_ALLTOALL || call_.kind == GOAL_CALL_SCATTER) {
+    before = rank_ * bytes_, own = bytes_, behind = given_ - before;
+  } else if (call_.kind == GOAL_CALL_REDUCE_SCATTER) {
+    before = scattered_before(), own = scattered_to(rank_), behind = bytes_ - before - own;
+  } else if (call_.kind == GOAL_CALL_ALLGATHERV) {
+    before = call_.out_sizes[rank_];
+  }
+  if (before > 0) copy_run(to, from, before);
+  if (behind > 0) copy_run(to + before, from + before + own, behind);
+}
+
+const std::byte* SlotCall::part_of(const Slots& slots, size_t from) const {
+  return slots.data(from, number_, given_) + (rank_ - (rank_ > from ? 1 : 0)) * bytes_;
 }
 
 int SlotCall::take(const Slots& slots, const PeerMemory& others) const {
@@ -90,43 +106,43 @@ int SlotCall::take(const Slots& slots, const PeerMemory& others) const {
     if ((i != rank_ || gives_) && slots.what(i, number_) != what_) return GOAL_MISMATCH;
   if (is_by_parts(call_.kind)) return take_parts(slots, others);
   if (bytes_ == 0) return GOAL_SUCCESS;
+  const auto* in = static_cast<const std::byte*>(call_.in);
   auto* out = static_cast<std::byte*>(call_.out);
+  const auto copy = [](std::byte* to, const std::byte* from, size_t bytes) {
+    if (bytes > 0 && to != from) copy_run(to, from, bytes);
+  };
+  const auto data = [&](size_t rank) { return slots.data(rank, number_, given_); };
   size_t ranks = size_;
   switch (call_.kind) {
     case GOAL_CALL_BCAST:
-      if (first_ < end_) copy_run(out, slots.data(first_, number_), bytes_);
+      if (first_ < end_) copy_run(out, data(first_), bytes_);
       return GOAL_SUCCESS;
     case GOAL_CALL_SCATTER:
-      if (out)
-        copy_run(out, (first_ < end_ ? slots.data(first_, number_) : static_cast<const std::byte*>(call_.in)) + rank_ * bytes_, bytes_);
+      if (first_ < end_) copy_run(out, part_of(slots, first_), bytes_);
+      else if (out) copy(out, in + rank_ * bytes_, bytes_);
       return GOAL_SUCCESS;
     case GOAL_CALL_GATHER:
     case GOAL_CALL_ALLGATHER:
-      for (size_t i = 0; i < end_; ++i) copy_run(out + i * bytes_, slots.data(i, number_), bytes_);
+      for (size_t i = 0; i < end_; ++i) copy(out + i * bytes_, i == rank_ ? in : data(i), bytes_);
       return GOAL_SUCCESS;
     case GOAL_CALL_ALLTOALL:
-      for (size_t i = 0; i < size_; ++i) {
-        const std::byte* from = i == rank_ ? static_cast<const std::byte*>(call_.in) : slots.data(i, number_);
-        copy_run(out + i * bytes_, from + rank_ * bytes_, bytes_);
-      }
+      for (size_t i = 0; i < size_; ++i) copy(out + i * bytes_, i == rank_ ? in + rank_ * bytes_ : part_of(slots, i), bytes_);
       return GOAL_SUCCESS;
     case GOAL_CALL_ALLGATHERV:
-      for (size_t i = 0; i < size_; ++i)
-        if (call_.out_sizes[i] > 0) copy_run(out + call_.out_places[i], slots.data(i, number_), call_.out_sizes[i]);
+      for (size_t i = 0; i < size_; ++i) copy(out + call_.out_places[i], i == rank_ ? in : data(i), call_.out_sizes[i]);
       return GOAL_SUCCESS;
     case GOAL_CALL_REDUCE: ranks = end_; break;
     case GOAL_CALL_SCAN: ranks = rank_ + 1; break;
     case GOAL_CALL_EXSCAN: ranks = rank_; break;
     default: break;
   }
-  size_t bytes = bytes_, from = 0;
-  if (call_.kind == GOAL_CALL_REDUCE_SCATTER) {
-    bytes = scattered_to(rank_);
-    for (size_t i = 0; i < rank_; ++i) from += scattered_to(i);
+  if (call_.kind != GOAL_CALL_REDUCE_SCATTER) {
+    combine(call_, ranks, out, call_.count, [&](size_t i) { return i == rank_ ? in : data(i); });
+    return GOAL_SUCCESS;
   }
-  if (ranks == 0 || bytes == 0) return GOAL_SUCCESS;
-  copy_run(out, slots.data(0, number_) + from, bytes);
-  for (size_t i = 1; i < ranks; ++i) combine_block(call_, out, slots.data(i, number_) + from, bytes);
+  const size_t before = scattered_before();
+  combine(call_, ranks, out, call_.counts ? call_.counts[rank_] : call_.count,
+          [&](size_t i) { return i == rank_ ? in + before : data(i) + before - (i < rank_ ? scattered_to(i) : 0); });
   return GOAL_SUCCESS;
 }
 

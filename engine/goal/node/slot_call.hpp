@@ -20,10 +20,17 @@
 namespace portunus::goal::node {
 
 class SlotCall {
+  struct Part {
+    uint64_t at, bytes;
+  };
+
  public:
   // `bytes`: of the longest contribution, see fits_slots(); `what`: what all ranks must say of the call, which stays where it is. Its
   // memory is looked at in begin() and take(), and by others until is_released().
   SlotCall(const GOAL_Call& call, size_t bytes, uint64_t what, size_t rank, size_t size, uint64_t number);
+
+  // Bytes of a contribution of so many parts, with the table before them.
+  static size_t with_table(size_t parts, size_t bytes) { return parts * sizeof(Part) + bytes; }
 
   [[nodiscard]] uint64_t number() const { return number_; }
   [[nodiscard]] bool may_begin(Slots& slots, uint64_t taken) const { return !gives_ || slots.has_room(number_, taken); }
@@ -44,21 +51,24 @@ class SlotCall {
   [[nodiscard]] bool is_released(const Slots& slots) const { return !lends_ || all_have_taken(slots); }
 
  private:
-  struct Part {
-    uint64_t at, bytes;
-  };
-
+  // This rank's part of another's contribution to an ALLTOALL or SCATTER, in which the part of that one itself is left out.
+  [[nodiscard]] const std::byte* part_of(const Slots& slots, size_t from) const;
+  // Writes the contribution, in which what this rank keeps for itself is left out.
+  void give(std::byte* to, size_t room);
   void give_parts(std::byte* to, size_t room);
   [[nodiscard]] int take_parts(const Slots& slots, const PeerMemory& others) const;
   [[nodiscard]] bool all_have_taken(const Slots& slots) const;
   // The bytes of a REDUCE_SCATTER that a rank gets.
   [[nodiscard]] size_t scattered_to(size_t rank) const;
+  // Those that the ranks before this one get.
+  [[nodiscard]] size_t scattered_before() const;
 
   const GOAL_Call& call_;
   size_t bytes_, rank_, size_;
   uint64_t number_, what_;
+  size_t given_;                           // bytes of each rank's contribution, at most; 0 where not all ranks know them
   size_t first_ = 0, end_ = 0, next_ = 0;  // of the ranks whose contributions this one needs
-  bool gives_ = true, meets_ = false, everybodys_ = false, lends_ = false, differs_ = false;
+  bool gives_ = true, is_read_ = true, meets_ = false, everybodys_ = false, lends_ = false, differs_ = false;
 };
 
 }  // namespace portunus::goal::node

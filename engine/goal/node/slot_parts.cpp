@@ -58,7 +58,7 @@ int SlotCall::take_parts(const Slots& slots, const PeerMemory& others) const {
       continue;
     }
     Part part;
-    std::memcpy(&part, slots.data(i, number_) + (is_gather ? 0 : rank_) * sizeof part, sizeof part);
+    std::memcpy(&part, slots.data(i, number_, given_) + (is_gather ? 0 : rank_) * sizeof part, sizeof part);
     if (part.bytes != bytes) {
       code = GOAL_MISMATCH;
     } else if (bytes > 0 && PeerMemory::lies_in_process(part.at)) {
@@ -67,7 +67,7 @@ int SlotCall::take_parts(const Slots& slots, const PeerMemory& others) const {
       if (read == PeerMemory::Read::refused) code = GOAL_MISMATCH;  // no memory of its process is there
     } else if (bytes > 0) {
       if (part.at > slots.room() || bytes > slots.room() - part.at) return GOAL_MISMATCH;
-      copy_run(to, slots.data(i, number_) + part.at, bytes);
+      copy_run(to, slots.data(i, number_, given_) + part.at, bytes);
     }
   }
   return code;
@@ -79,7 +79,7 @@ bool SlotCall::all_have_taken(const Slots& slots) const {
   if (!slots.has_posted(rank_, number_)) return true;
   for (size_t i = 0; i < size_; ++i) {
     Part part;
-    std::memcpy(&part, slots.data(rank_, number_) + i * sizeof part, sizeof part);
+    std::memcpy(&part, slots.data(rank_, number_, given_) + i * sizeof part, sizeof part);
     if (PeerMemory::lies_in_process(part.at) && !slots.has_taken(i, number_)) return false;
   }
   return true;

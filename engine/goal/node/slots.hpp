@@ -18,20 +18,40 @@
 #include <utility>
 
 #include "engine/goal/node/shared_memory.hpp"
+#include "engine/host/copy_run.hpp"
 
 namespace portunus::goal::node {
 
 class Slots {
  public:
+  static constexpr size_t kLongRoom = 32 * 1024;
+  // Bytes of long slots of all ranks that are written in turn, so that lines have left the caches of both cores when they are written again
+  // (exchange_buffers.hpp), but not those that cores share.
+  static constexpr size_t kAllLong = size_t{5} << 20;
+
   // `room`: bytes of a contribution at most, such that a slot is a number of cache lines; `slots`: how many there are, a power of two.
-  Slots(size_t rank, size_t size, size_t room, size_t slots) : rank_(rank), size_(size), stride_(sizeof(Head) + room), slots_(slots) {}
+  Slots(size_t rank, size_t size, size_t room, size_t slots) : rank_(rank), size_(size) { resize(room, slots); }
+  // Before make(): other sizes than the constructor's.
+  void resize(size_t room, size_t slots) {
+    assert(!made());
+    room_ = room;
+    slots_ = slots;
+    before_ = before_data(room);
+    stride_ = before_ + room;
+    used_ = room < kLongRoom ? 0 : std::min(room, kAllLong / size_ / slots);
+  }
   int make(Agreement& agreement, const GOAL_Group& group, bool may) { return memory_.make(agreement, group, bytes_each(), may); }
   // Instead: bytes_each() bytes of each rank, `apart` from each other, of memory that all ranks map; numbers in it are zero.
   void lie_at(std::byte* start, size_t apart) { memory_.lie_at(start, apart); }
   [[nodiscard]] bool made() const { return memory_.made(); }
-  [[nodiscard]] size_t bytes_each() const { return sizeof(Place) + slots_ * stride_; }
-  static constexpr size_t bytes_each(size_t room, size_t slots) { return sizeof(Place) + slots * (sizeof(Head) + room); }
-  [[nodiscard]] size_t room() const { return stride_ - sizeof(Head); }
+  [[nodiscard]] size_t bytes_each() const { return bytes_each(room_, slots_); }
+  static constexpr size_t bytes_each(size_t room, size_t slots) { return sizeof(Place) + slots * (before_data(room) + room); }
+  [[nodiscard]] size_t room() const { return room_; }
+  // The least room for so many bytes.
+  static constexpr size_t room_for(size_t bytes) {
+    const size_t before = before_data(bytes);
+    return (before + bytes + kCacheLine - 1) / kCacheLine * kCacheLine - before;
+  }
 
   // The number of the next collective, from 1 on; and how many were claimed.
   uint64_t claim() { return ++number_; }
@@ -47,10 +67,10 @@ class Slots {
   }
   // Whether a contribution to this one may be written. This rank has taken all up to `taken`.
   bool has_room(uint64_t number, uint64_t taken) { return number <= taken + slots_ && others_have_taken(number); }
-  // The place of this rank's contribution, of room() bytes, to be written before it begins that number.
-  [[nodiscard]] std::byte* own(uint64_t number) {
+  // The place of this rank's contribution, of `bytes` at most, to be written before it begins that number.
+  [[nodiscard]] std::byte* own(uint64_t number, size_t bytes) {
     assert(others_have_taken(number));
-    return reinterpret_cast<std::byte*>(&slot(rank_, number) + 1);
+    return reinterpret_cast<std::byte*>(&slot(rank_, number)) + place_of_data(number, bytes);
   }
   // Begins it, with a contribution if it `gives` one; `what` is everybody's.
   void begin(uint64_t number, bool gives, uint64_t what, uint64_t taken) {
@@ -85,10 +105,10 @@ class Slots {
     return slot(rank, number).number.load(std::memory_order_acquire) == number;
   }
   [[nodiscard]] bool has_taken(size_t rank, uint64_t number) const { return place(rank).taken.load(std::memory_order_acquire) >= number; }
-  // After has_posted: of that rank.
-  [[nodiscard]] const std::byte* data(size_t rank, uint64_t number) const {
+  // After has_posted: of that rank, if that says the same of `bytes`.
+  [[nodiscard]] const std::byte* data(size_t rank, uint64_t number, size_t bytes) const {
     assert(rank < size_ && has_posted(rank, number));
-    return reinterpret_cast<const std::byte*>(&slot(rank, number) + 1);
+    return reinterpret_cast<const std::byte*>(&slot(rank, number)) + place_of_data(number, bytes);
   }
   [[nodiscard]] uint64_t what(size_t rank, uint64_t number) const { return slot(rank, number).what; }
 
@@ -102,6 +122,15 @@ class Slots {
     std::atomic<uint64_t> taken;
   };
   static_assert(std::atomic<uint64_t>::is_always_lock_free && sizeof(Head) == 16 && sizeof(Place) == 64);
+
+  // Short data share the head's line; long ones begin with a line, as string instructions move them faster.
+  static constexpr size_t before_data(size_t room) { return room < kLongRun ? sizeof(Head) : kCacheLine; }
+  // Data that fill a part of a long slot go to the next part each time.
+  [[nodiscard]] size_t place_of_data(uint64_t number, size_t bytes) const {
+    assert(bytes <= room_);
+    const size_t part = (bytes + kCacheLine - 1) / kCacheLine * kCacheLine;
+    return part == 0 || 2 * part > used_ ? before_ : before_ + number / slots_ % (used_ / part) * part;
+  }
 
   [[nodiscard]] Place& place(size_t rank) const { return *reinterpret_cast<Place*>(memory_.part(rank)); }
   [[nodiscard]] Head& slot(size_t rank, uint64_t number) const {
@@ -120,7 +149,8 @@ class Slots {
     return number <= taken_by_all_ + slots_;
   }
 
-  size_t rank_, size_, stride_, slots_;
+  size_t rank_, size_, room_ = 0, slots_ = 0;
+  size_t before_ = 0, stride_ = 0, used_ = 0;  // bytes of a slot before its data, of a slot, and of those that data take in turn
   SharedMemory memory_;
   uint64_t number_ = 0;
   uint64_t taken_by_all_ = 0;  // at least
