@@ -44,8 +44,10 @@ inline bool fits_slots(GOAL_Call_kind kind, size_t bytes, size_t size, size_t ro
 }
 
 // Whether a started collective is copied and combined by ranks when they look, rather than by engines beside them.
-inline bool takes_when_looking(GOAL_Call_kind kind, size_t bytes, size_t size, bool has_engine) {
+inline bool takes_when_looking(GOAL_Call_kind kind, size_t bytes, size_t size, bool has_engine, bool crowded) {
   if (has_engine) return bytes <= 4096;
+  // Engines have no cores then, but a schedule divides the work of an ALLREDUCE, which all ranks do whole when they look.
+  if (crowded && kind != GOAL_CALL_ALLREDUCE) return true;
   if (kind == GOAL_CALL_REDUCE_SCATTER) bytes /= size;  // a rank combines its own part
   return kind < GOAL_CALL_REDUCE || kind == GOAL_CALL_ALLGATHERV || bytes * (size - 1) <= size_t{256} * 1024;
 }

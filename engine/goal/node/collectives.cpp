@@ -369,7 +369,7 @@ Collectives::End Collectives::in_slots(const GOAL_Call& wanted, size_t bytes) {
 Lane* Collectives::lane_for(GOAL_Call_kind kind, size_t bytes) {
   if (is_by_parts(kind)) return takes_parts() ? &middle_ : nullptr;
   if (fits_slots(kind, bytes, size_, kShortBuffer)) return &short_;
-  if (!takes_when_looking(kind, bytes, size_, has_engine_)) return nullptr;
+  if (!takes_when_looking(kind, bytes, size_, has_engine_, crowded_)) return nullptr;
   if (fits_slots(kind, bytes, size_, middle_.slots.room())) return &middle_;
   return fits_slots(kind, bytes, size_, long_.slots.room()) ? &long_ : nullptr;
 }
@@ -424,7 +424,7 @@ int Collectives::agree_on(const GOAL_Call& call, size_t bytes, bool& may, Agreem
   const bool even = std::ranges::all_of(all, [&](const Record& one) { return one.memory == all[0].memory; });
   may = may && agreement.all_well() && (even || !alike || is_by_parts(call.kind));
   const bool is_short = fits_slots(call.kind, bytes, size_, kShortBuffer);
-  if (alike && !is_by_parts(call.kind) && !is_short) may = may && takes_when_looking(call.kind, bytes, size_, has_engine_);
+  if (alike && !is_by_parts(call.kind) && !is_short) may = may && takes_when_looking(call.kind, bytes, size_, has_engine_, crowded_);
   const auto most = static_cast<size_t>(std::ranges::max(all, {}, &Record::memory).memory);
   const size_t room = Slots::room_for(std::min(most, long_.slots.room()));
   slots.resize(room, made_slots(room, size_, std::ranges::min(all, {}, &Record::free).free));
