@@ -468,11 +468,15 @@ int Collectives::restart(MadeCall& made, void (*ended)(void*), void* arg) {
     const std::lock_guard held(all.lock);
     if (made.owner == nullptr || short_.standing.state == Standing::failed) return code_ == GOAL_SUCCESS ? int{GOAL_ERR_FAILED} : code_;
     if (!made.lane.empty()) return GOAL_ERR_STATE;
-    made.run.emplace(made.call, made.bytes, digest(made.call), rank_, size_, made.lane.slots.claim(), ended, arg);
+    const uint64_t number = made.lane.slots.claim();
+    if (made.run) made.run->renew(number, ended, arg);
+    else made.run.emplace(made.call, made.bytes, digest(made.call), rank_, size_, number, ended, arg);
     made.run->owner = this;
     news = made.lane.start(*made.run, at_once);
-    if (!made.lane.empty()) pending_made_.push_back(&made);
-    settle(all);
+    if (!made.lane.empty()) {
+      pending_made_.push_back(&made);
+      all.add(*this);
+    }
   }
   if (news) waiting_.ring();
   at_once.tell();

@@ -19,11 +19,11 @@ void Ended::tell() {
 }
 
 uint64_t Lane::taken_before(uint64_t number) const {
-  uint64_t first = number;
-  assert(runs_.empty() || runs_.front()->call.number() <= runs_.back()->call.number());
+  uint64_t first = blocking_ == 0 ? number : std::min(number, blocking_);
+  if (runs_.empty()) return first - 1;
+  assert(runs_.front()->call.number() <= runs_.back()->call.number());
   const auto oldest = std::ranges::find_if(runs_, [](const Run* run) { return !run->has_taken; });
   if (oldest != runs_.end()) first = std::min(first, (*oldest)->call.number());
-  if (blocking_ != 0) first = std::min(first, blocking_);
   return first - 1;
 }
 

@@ -11,6 +11,7 @@
 #pragma once
 
 #include <atomic>
+#include <cassert>
 #include <cstdint>
 #include <deque>
 #include <mutex>
@@ -28,6 +29,16 @@ class Collectives;
 struct Run {
   Run(const GOAL_Call& wanted, size_t bytes, uint64_t what, size_t rank, size_t size, uint64_t number, void (*whom)(void*), void* with)
       : copy(wanted), call(copy, bytes, what, rank, size, number), ended(whom), arg(with) {}
+  // The same call again.
+  void renew(uint64_t number, void (*whom)(void*), void* with) {
+    assert(owner == nullptr);
+    call.renew(number);
+    ended = whom;
+    arg = with;
+    next = nullptr;
+    has_begun = has_taken = false;
+    code = GOAL_SUCCESS;
+  }
   Run(const Run&) = delete;
   Run& operator=(const Run&) = delete;
 

@@ -29,6 +29,12 @@ class SlotCall {
   // memory is looked at in begin() and take(), and by others until is_released().
   SlotCall(const GOAL_Call& call, size_t bytes, uint64_t what, size_t rank, size_t size, uint64_t number);
 
+  // The same call again, under another number.
+  void renew(uint64_t number) {
+    number_ = number;
+    next_ = first_;
+    lends_ = differs_ = false;
+  }
   // Bytes of a contribution of so many parts, with the table before them.
   static size_t with_table(size_t parts, size_t bytes) { return parts * sizeof(Part) + bytes; }
 
