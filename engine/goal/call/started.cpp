@@ -73,14 +73,14 @@ int goal_started::start() {
 }
 
 node::Run* goal_started::run() {
-  std::optional<node::Run>& last = made ? made->run : on_node;
-  return last ? &*last : nullptr;
+  if (made) return made->last();
+  return on_node ? &*on_node : nullptr;
 }
 
 int goal_started::result() {
   if (execution) return execution->take(call);
   const node::Run* const last = run();
-  return last ? last->code : int{GOAL_ERR_FAILED};
+  return last == nullptr ? int{GOAL_ERR_FAILED} : made ? made->code() : last->code;
 }
 
 bool goal_started::give_up() {

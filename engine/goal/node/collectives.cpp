@@ -426,17 +426,51 @@ int Collectives::agree_on(const GOAL_Call& call, size_t bytes, bool& may, Agreem
   const bool is_short = fits_slots(call.kind, bytes, size_, kShortBuffer);
   if (alike && !is_by_parts(call.kind) && !is_short) may = may && takes_when_looking(call.kind, bytes, size_, has_engine_, crowded_);
   const auto most = static_cast<size_t>(std::ranges::max(all, {}, &Record::memory).memory);
-  const size_t room = Slots::room_for(std::min(most, long_.slots.room()));
+  const size_t room = Slots::room_for(std::min(most, made_room()));
   slots.resize(room, made_slots(room, size_, std::ranges::min(all, {}, &Record::free).free));
   return GOAL_SUCCESS;
 }
 
 int Collectives::make(const GOAL_Call& call, std::unique_ptr<MadeCall>& made) {
+  const bool divides = call.kind == GOAL_CALL_ALLREDUCE && is_partial(call.kind, bytes_of(call, size_), size_, crowded_);
+  return divides ? make_in_shares(call, made) : make_one(call, made);
+}
+
+int Collectives::make_in_shares(const GOAL_Call& call, std::unique_ptr<MadeCall>& made) {
+  const size_t width = local_size(type_of(call.type));
+  auto shares = std::make_unique<MadeCall::Shares>();
+  for (size_t i = 0, first = 0; i < size_; ++i) {
+    shares->counts.push_back(call.count / size_ + (i < call.count % size_ ? 1 : 0));
+    shares->sizes.push_back(shares->counts[i] * width);
+    shares->places.push_back(static_cast<ptrdiff_t>(first));
+    first += shares->sizes[i];
+  }
+  GOAL_Call part = call;
+  part.kind = GOAL_CALL_REDUCE_SCATTER;
+  part.counts = shares->counts.data();
+  part.out = static_cast<std::byte*>(call.out) + shares->places[rank_];
+  std::unique_ptr<MadeCall> first, then;
+  if (const int code = make_one(part, first); code != GOAL_SUCCESS) return code;
+  GOAL_Call rest{};
+  rest.kind = GOAL_CALL_ALLGATHERV;
+  rest.in = part.out;
+  rest.bytes = shares->sizes[rank_];
+  rest.out = call.out;
+  rest.out_sizes = shares->sizes.data();
+  rest.out_places = shares->places.data();
+  if (const int code = make_one(rest, then); code != GOAL_SUCCESS) return code;
+  first->shares = std::move(shares);
+  first->then = std::move(then);
+  made = std::move(first);
+  return GOAL_SUCCESS;
+}
+
+int Collectives::make_one(const GOAL_Call& call, std::unique_ptr<MadeCall>& made) {
   counted_ = nullptr;
   if (short_.standing.state == Standing::failed) return code_;
   if (short_.standing.state == Standing::none || (prepared_ && !able_) || is_forced(call.kind)) return kNotTaken;
   const size_t bytes = bytes_of(call, size_);
-  bool may = is_by_parts(call.kind) ? takes_parts() : fits_slots(call.kind, bytes, size_, long_.slots.room());
+  bool may = is_by_parts(call.kind) ? takes_parts() : fits_slots(call.kind, bytes, size_, made_room());
   GOAL_Group group = group_;
   group.tag = kMadeTag;
   // Memory is taken before the first exchange, on which others wait.
@@ -460,7 +494,27 @@ int Collectives::make(const GOAL_Call& call, std::unique_ptr<MadeCall>& made) {
   return code != GOAL_SUCCESS ? failure() : made ? int{GOAL_SUCCESS} : kNotTaken;
 }
 
+// A part that ended in a mismatch goes on all the same: other ranks do so, too.
+void Collectives::go_on(void* at) {
+  MadeCall& made = *static_cast<MadeCall*>(at);
+  const bool goes_on = (made.run->code == GOAL_SUCCESS || made.run->code == GOAL_MISMATCH) && made.owner != nullptr;
+  if (goes_on) made.now.store(made.then.get(), std::memory_order_release);
+  const int code = goes_on ? made.owner->restart_one(*made.then, made.ended, made.arg) : int{GOAL_ERR_FAILED};
+  if (code == GOAL_SUCCESS) return;
+  made.run->code = code;
+  made.ended(made.arg);
+}
+
 int Collectives::restart(MadeCall& made, void (*ended)(void*), void* arg) {
+  if (!made.then) return restart_one(made, ended, arg);
+  if (!made.lane.empty() || !made.then->lane.empty()) return GOAL_ERR_STATE;
+  made.now.store(&made, std::memory_order_release);
+  made.ended = ended;
+  made.arg = arg;
+  return restart_one(made, go_on, &made);
+}
+
+int Collectives::restart_one(MadeCall& made, void (*ended)(void*), void* arg) {
   Ended at_once;
   bool news;
   {

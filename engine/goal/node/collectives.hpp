@@ -18,6 +18,7 @@
 #include "engine/goal/node/made_call.hpp"
 #include "engine/goal/node/peer_memory.hpp"
 #include "engine/goal/node/pending_runs.hpp"
+#include "engine/goal/node/sizes.hpp"
 #include "engine/goal/node/slot_call.hpp"
 #include "engine/goal/node/waiting.hpp"
 #include "engine/goal/node/ways.hpp"
@@ -77,6 +78,12 @@ class Collectives {
   bool has(Kind& kind, Standing& standing);
   template <class Kind>
   int make_memory(Kind& kind, Agreement& agreement, const GOAL_Group& group);
+  int make_one(const GOAL_Call& call, std::unique_ptr<MadeCall>& made);
+  int make_in_shares(const GOAL_Call& call, std::unique_ptr<MadeCall>& made);
+  int restart_one(MadeCall& made, void (*ended)(void*), void* arg);
+  static void go_on(void* made);
+  // The most bytes of a contribution to a call that is made.
+  [[nodiscard]] size_t made_room() const { return crowded_ ? std::max(long_.slots.room(), kMostMadeRooms / size_) : long_.slots.room(); }
   // Whether all ranks make this call, and how much room it has, and how many slots.
   int agree_on(const GOAL_Call& call, size_t bytes, bool& may, Agreement& agreement, Slots& slots);
   // False: in vain, for good or for want of memory here.

@@ -21,6 +21,9 @@ inline constexpr size_t kShortBuffer = 1008, kShortSlots = 32;
 inline size_t long_slots(size_t size) { return size <= 2 ? 16 : size <= 4 ? 8 : 4; }
 inline constexpr size_t kStartedSlots = 4, kMostLong = 256 * 1024, kMiddle = 16 * 1024;
 inline size_t long_buffer(size_t size) { return std::clamp((size_t{4} << 20) / kStartedSlots / size / 64 * 64, kMiddle, kMostLong); }
+// Bytes of the longest contributions of all ranks to a call that is made where ranks outnumber the cores: engines have none of their own
+// there.
+inline constexpr size_t kMostMadeRooms = size_t{6} << 20;
 // Slots of a call that is made, of which ranks may be as many runs apart. What is not long stays in the nearest cache; of the memory that
 // is free they take an eighth at most.
 inline size_t made_slots(size_t room, size_t size, size_t free) {
