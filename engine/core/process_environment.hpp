@@ -29,6 +29,8 @@ struct ThreadState {
   bool waits = false;      // it is inside wait
   bool looks = false;      // it looks at pollers
   uint32_t fruitless = 0;  // its polls since one found something
+  uint64_t polled = 0;     // when the last of them ended
+  uint64_t gave_way = 0;   // and the last behind which it left the core to others
 };
 #if defined(__GNUC__)
 __attribute__((tls_model("initial-exec")))
@@ -125,6 +127,18 @@ struct ProcessEnvironment : HardwareMemory {
     const uint32_t before = stamp();
     sched_yield();
     return stamp() - before > kLong;
+  }
+  // A thread that polls in vain leaves the core to others each time; one that does something else between its polls does so every 30
+  // microseconds, since what it does takes the others as much time.
+  static void give_way(uint64_t poll_began) {
+    constexpr uint64_t kComputed = 700, kEvery = 30'000;
+    ThreadState& mine = thread_state;
+    if (poll_began - mine.polled < kComputed || poll_began - mine.gave_way > kEvery) {
+      yield();
+      mine.polled = mine.gave_way = now_ns();
+    } else {
+      mine.polled = now_ns();
+    }
   }
 };
 

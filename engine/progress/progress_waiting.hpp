@@ -179,18 +179,22 @@ template <class Memory>
 int BasicProgress<Memory>::poll() {
   if (Memory::waits()) return 0;  // this very thread steps, or has just looked
   attention_->outside();
+  uint32_t& fruitless = Memory::fruitless();
+  const bool gives_way = fruitless + 1 >= (plan_.oversubscribed ? Memory::Limits::kPollsCrowded : Memory::Limits::kPolls);
+  const uint64_t began = gives_way ? Memory::now() : 0;
   int work = 0;
   if (plan_.mode != ProgressMode::offload && take()) {
     work = step(clock_.coarse(*engine_));
     leave_baton(Looks::waiter);
     if (counted_on(Guard::passive_look)) wake_sleepers();
   }
-  uint32_t& fruitless = Memory::fruitless();
   if (work) {
     fruitless = 0;
-  } else if (++fruitless >= (plan_.oversubscribed ? Memory::Limits::kPollsCrowded : Memory::Limits::kPolls)) {
+  } else if (gives_way) {
     if (!plan_.oversubscribed) fruitless = 0;
-    Memory::yield();
+    Memory::give_way(began);
+  } else {
+    ++fruitless;
   }
   return work;
 }

@@ -234,6 +234,7 @@ struct ProgressOfThreads : Memory {
   static uint64_t now() { return 0; }
   static void relax() {}
   static bool yield() { return false; }
+  static void give_way(uint64_t) {}
 };
 
 // A process and its threads. Words that a scenario does not use are constants, so that its states are fewer.
