@@ -311,8 +311,9 @@ void storm() {
   for (int round = 0; round < rounds; ++round) storm_round(round, per_pair);
 }
 
-// With more ranks than processors polls in vain leave the processor to whoever is to answer, else that one waits for a time slice: one of
-// two at least, as a poll that the rank came to late counts as one behind some work. Behind work, polls leave it every 30 microseconds.
+// With more ranks than processors polls in vain leave the processor to whoever is to answer, else that one waits for a time slice. A poll
+// that the rank came to late, from cold caches or instrumented code, counts as one behind work; behind work they leave it every 30
+// microseconds.
 void polls() {
   cpu_set_t processors;
   if (sched_getaffinity(0, sizeof processors, &processors) == 0 && CPU_COUNT(&processors) >= size) {
@@ -330,7 +331,7 @@ void polls() {
   for (long i = 0; i < kPolls && !flag; ++i) MPI_Iprobe(other, 2, MPI_COMM_WORLD, &flag, MPI_STATUS_IGNORE);
   const long probed = yields - before - tested;
   if (flag) fail("a message came that nobody has sent");
-  if (tested < kPolls / 2 || probed < kPolls / 2) fail("polls do not give way", tested, probed);
+  if (tested < kPolls / 8 || probed < kPolls / 8) fail("polls do not give way", tested, probed);
   const double begin = MPI_Wtime();
   for (long i = 0; i < kPolls && !flag; ++i) {
     for (const double then = MPI_Wtime(); MPI_Wtime() - then < 3e-6;) {
