@@ -409,9 +409,10 @@ MadeCall::~MadeCall() {
   memory_in_use.fetch_sub(memory, std::memory_order_relaxed);
 }
 
-int Collectives::agree_on(const GOAL_Call& call, size_t bytes, bool& may, Agreement& agreement, Slots& slots) {
+int Collectives::agree_on(MadeCall& one, bool& may, Agreement& agreement) {
+  const GOAL_Call& call = one.call;
   if (const int code = prepare(agreement, may); code != GOAL_SUCCESS) return code;
-  const size_t in_use = memory_in_use.load(std::memory_order_relaxed), own = may ? contribution(call, bytes, rank_, size_) : 0;
+  const size_t in_use = memory_in_use.load(std::memory_order_relaxed), own = may ? contribution(call, one.bytes, rank_, size_) : 0;
   const Record mine{.well = may,
                     .process = static_cast<int64_t>(call.kind),
                     .memory = static_cast<int64_t>(own),
@@ -420,14 +421,17 @@ int Collectives::agree_on(const GOAL_Call& call, size_t bytes, bool& may, Agreem
   if (code != GOAL_SUCCESS) return code;
   // Ranks that make different calls are told when they start them.
   const std::vector<Record>& all = agreement.all;
-  const bool alike = std::ranges::all_of(all, [&](const Record& one) { return one.process == all[0].process; });
-  const bool even = std::ranges::all_of(all, [&](const Record& one) { return one.memory == all[0].memory; });
-  may = may && agreement.all_well() && (even || !alike || is_by_parts(call.kind));
-  const bool is_short = fits_slots(call.kind, bytes, size_, kShortBuffer);
-  if (alike && !is_by_parts(call.kind) && !is_short) may = may && takes_when_looking(call.kind, bytes, size_, has_engine_, crowded_);
+  const auto are_alike = [&](auto Record::*what) {
+    return std::ranges::all_of(all, [&](const Record& rank) { return rank.*what == all[0].*what; });
+  };
+  one.is_everybodys = are_alike(&Record::process);
+  const bool is_even = is_by_parts(call.kind) || are_alike(&Record::memory);
+  const bool is_taken = is_by_parts(call.kind) || fits_slots(call.kind, one.bytes, size_, kShortBuffer) ||
+                        takes_when_looking(call.kind, one.bytes, size_, has_engine_, crowded_);
+  may = may && agreement.all_well() && (!one.is_everybodys || (is_even && is_taken));
   const auto most = static_cast<size_t>(std::ranges::max(all, {}, &Record::memory).memory);
   const size_t room = Slots::room_for(std::min(most, made_room()));
-  slots.resize(room, made_slots(room, size_, std::ranges::min(all, {}, &Record::free).free));
+  one.lane.slots.resize(room, made_slots(room, size_, std::ranges::min(all, {}, &Record::free).free));
   return GOAL_SUCCESS;
 }
 
@@ -449,20 +453,21 @@ int Collectives::make_in_shares(const GOAL_Call& call, std::unique_ptr<MadeCall>
   part.kind = GOAL_CALL_REDUCE_SCATTER;
   part.counts = shares->counts.data();
   part.out = static_cast<std::byte*>(call.out) + shares->places[rank_];
-  std::unique_ptr<MadeCall> first, then;
+  std::unique_ptr<MadeCall> first;
   if (const int code = make_one(part, first); code != GOAL_SUCCESS) return code;
+  first->shares = std::move(shares);
+  made = std::move(first);
+  if (!made->is_everybodys) return GOAL_SUCCESS;  // which they are told when they start it
   GOAL_Call rest{};
   rest.kind = GOAL_CALL_ALLGATHERV;
   rest.in = part.out;
-  rest.bytes = shares->sizes[rank_];
+  rest.bytes = made->shares->sizes[rank_];
   rest.out = call.out;
-  rest.out_sizes = shares->sizes.data();
-  rest.out_places = shares->places.data();
-  if (const int code = make_one(rest, then); code != GOAL_SUCCESS) return code;
-  first->shares = std::move(shares);
-  first->then = std::move(then);
-  made = std::move(first);
-  return GOAL_SUCCESS;
+  rest.out_sizes = made->shares->sizes.data();
+  rest.out_places = made->shares->places.data();
+  const int code = make_one(rest, made->then);
+  if (code != GOAL_SUCCESS) made.reset();
+  return code;
 }
 
 int Collectives::make_one(const GOAL_Call& call, std::unique_ptr<MadeCall>& made) {
@@ -480,7 +485,7 @@ int Collectives::make_one(const GOAL_Call& call, std::unique_ptr<MadeCall>& made
     const std::lock_guard held(PendingRuns::instance().lock);
     made_.push_back(one.get());
   }
-  int code = agree_on(call, bytes, may, *about_made_, one->lane.slots);
+  int code = agree_on(*one, may, *about_made_);
   if (code == GOAL_ERR_NO_SPACE) {  // the others have heard nothing, and wait for this call to be made again
     about_made_.reset();
     return code;

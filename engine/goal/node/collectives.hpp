@@ -84,8 +84,8 @@ class Collectives {
   static void go_on(void* made);
   // The most bytes of a contribution to a call that is made.
   [[nodiscard]] size_t made_room() const { return crowded_ ? std::max(long_.slots.room(), kMostMadeRooms / size_) : long_.slots.room(); }
-  // Whether all ranks make this call, and how much room it has, and how many slots.
-  int agree_on(const GOAL_Call& call, size_t bytes, bool& may, Agreement& agreement, Slots& slots);
+  // Whether all ranks may make this call, how much room it has, and how many slots.
+  int agree_on(MadeCall& one, bool& may, Agreement& agreement);
   // False: in vain, for good or for want of memory here.
   bool make_wanted();
   void stand(Standing::State state);

@@ -36,7 +36,8 @@ struct MadeCall {
 
   Collectives* owner;
   GOAL_Call call;
-  size_t bytes;  // of a rank's part or vector
+  size_t bytes;                // of a rank's part or vector
+  bool is_everybodys = false;  // all ranks make this one; else they are told when they start it
   Lane lane;
   std::optional<Run> run;  // the last one
   size_t memory = 0;       // bytes, as counted against what all groups may have
