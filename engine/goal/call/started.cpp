@@ -80,7 +80,8 @@ node::Run* goal_started::run() {
 int goal_started::result() {
   if (execution) return execution->take(call);
   const node::Run* const last = run();
-  return last == nullptr ? int{GOAL_ERR_FAILED} : made ? made->code() : last->code;
+  if (last == nullptr) return GOAL_ERR_FAILED;
+  return made ? made->code() : last->code;
 }
 
 bool goal_started::give_up() {

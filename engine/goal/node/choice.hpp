@@ -24,23 +24,15 @@ inline bool is_by_parts(GOAL_Call_kind kind) {
   return kind == GOAL_CALL_GATHERV || kind == GOAL_CALL_SCATTERV || kind == GOAL_CALL_ALLTOALLV;
 }
 
-// Whether contributions fit slots of `room` bytes. `bytes`: of a rank's part or vector, of the longest part of an ALLGATHERV.
+// Bytes of a rank's contribution where all ranks know them. `bytes`: of a rank's part or vector, of the longest part of an ALLGATHERV. What
+// goes to each of the others leaves out the rank's own part.
+inline size_t given(GOAL_Call_kind kind, size_t bytes, size_t size) {
+  return kind == GOAL_CALL_SCATTER || kind == GOAL_CALL_ALLTOALL ? bytes * (size - 1) : bytes;
+}
+
+// Whether contributions fit slots of `room` bytes.
 inline bool fits_slots(GOAL_Call_kind kind, size_t bytes, size_t size, size_t room) {
-  switch (kind) {
-    case GOAL_CALL_BARRIER: return true;
-    case GOAL_CALL_BCAST:
-    case GOAL_CALL_GATHER:
-    case GOAL_CALL_ALLGATHER:
-    case GOAL_CALL_REDUCE:
-    case GOAL_CALL_ALLREDUCE:
-    case GOAL_CALL_REDUCE_SCATTER:
-    case GOAL_CALL_SCAN:
-    case GOAL_CALL_EXSCAN:
-    case GOAL_CALL_ALLGATHERV: return bytes <= room;
-    case GOAL_CALL_SCATTER:
-    case GOAL_CALL_ALLTOALL: return size < 2 || bytes <= room / (size - 1);
-    default: return false;
-  }
+  return !is_by_parts(kind) && bytes <= room && given(kind, bytes, size) <= room;
 }
 
 // Whether a started collective is copied and combined by ranks when they look, rather than by engines beside them.

@@ -36,7 +36,7 @@ bool is_reduction(GOAL_Call_kind kind) { return kind >= GOAL_CALL_REDUCE && kind
 
 // A rank's part or vector, in bytes; the longest part of an ALLGATHERV; 0 where not all ranks know it.
 size_t bytes_of(const GOAL_Call& call, size_t size) {
-  if (is_by_parts(call.kind)) return 0;
+  if (call.kind == GOAL_CALL_BARRIER || is_by_parts(call.kind)) return 0;
   if (call.kind == GOAL_CALL_ALLGATHERV) return *std::max_element(call.out_sizes, call.out_sizes + size);
   if (!is_reduction(call.kind)) return call.bytes;
   const size_t each = local_size(type_of(call.type));
@@ -89,15 +89,6 @@ uint32_t find_forced() {
 uint32_t forced_kinds() {
   static const uint32_t forced = find_forced();
   return forced;
-}
-
-// Bytes of this rank's contribution to a call, whose parts or vector have so many.
-size_t contribution(const GOAL_Call& call, size_t bytes, size_t rank, size_t size) {
-  if (!is_by_parts(call.kind)) return call.kind == GOAL_CALL_ALLTOALL || call.kind == GOAL_CALL_SCATTER ? bytes * (size - 1) : bytes;
-  const bool is_root = rank == static_cast<size_t>(call.root);
-  if (call.kind == GOAL_CALL_GATHERV) return is_root ? 0 : SlotCall::with_table(1, call.bytes);
-  if (call.kind == GOAL_CALL_SCATTERV && !is_root) return 0;
-  return SlotCall::with_table(size, std::accumulate(call.in_sizes, call.in_sizes + size, size_t{0}) - call.in_sizes[rank]);
 }
 
 bool on_one_node(const GOAL_Group& group) {
@@ -412,7 +403,8 @@ MadeCall::~MadeCall() {
 int Collectives::agree_on(MadeCall& one, bool& may, Agreement& agreement) {
   const GOAL_Call& call = one.call;
   if (const int code = prepare(agreement, may); code != GOAL_SUCCESS) return code;
-  const size_t in_use = memory_in_use.load(std::memory_order_relaxed), own = may ? contribution(call, one.bytes, rank_, size_) : 0;
+  const size_t in_use = memory_in_use.load(std::memory_order_relaxed),
+               own = may ? SlotCall::contribution(call, one.bytes, rank_, size_) : 0;
   const Record mine{.well = may,
                     .process = static_cast<int64_t>(call.kind),
                     .memory = static_cast<int64_t>(own),

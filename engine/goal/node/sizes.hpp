@@ -19,7 +19,7 @@ inline constexpr size_t kShortBuffer = 1008, kShortSlots = 32;
 // what lay in a slot has left the caches of both cores when it is written again (exchange_buffers.hpp). What is not long has slots of its
 // own, small enough to stay in the caches.
 inline size_t long_slots(size_t size) { return size <= 2 ? 16 : size <= 4 ? 8 : 4; }
-inline constexpr size_t kStartedSlots = 4, kMostLong = 256 * 1024, kMiddle = 16 * 1024;
+inline constexpr size_t kStartedSlots = 4, kMostLong = 256 * 1024, kMiddle = Slots::kMiddle;
 inline size_t long_buffer(size_t size) { return std::clamp((size_t{4} << 20) / kStartedSlots / size / 64 * 64, kMiddle, kMostLong); }
 // Bytes of the longest contributions of all ranks to a call that is made where ranks outnumber the cores: engines have none of their own
 // there.

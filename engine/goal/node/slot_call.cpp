@@ -4,6 +4,7 @@
 #include "engine/goal/node/slot_call.hpp"
 
 #include <cassert>
+#include <numeric>
 
 #include "engine/goal/node/choice.hpp"
 #include "engine/goal/node/combine.hpp"
@@ -32,7 +33,7 @@ SlotCall::SlotCall(const GOAL_Call& call, size_t bytes, uint64_t what, size_t ra
       size_(size),
       number_(number),
       what_(what | digest_of_lengths(call, bytes, size) << 40),
-      given_(bytes),
+      given_(given(call.kind, bytes, size)),
       end_(size) {
   const auto root = static_cast<size_t>(call.root);
   const bool is_root = rank == root;
@@ -41,8 +42,8 @@ SlotCall::SlotCall(const GOAL_Call& call, size_t bytes, uint64_t what, size_t ra
       gives_ = false;
       meets_ = everybodys_ = true;
       break;
-    case GOAL_CALL_SCATTER: given_ *= size - 1; [[fallthrough]];
     case GOAL_CALL_BCAST:
+    case GOAL_CALL_SCATTER:
     case GOAL_CALL_SCATTERV:
       gives_ = is_root;
       first_ = root;
@@ -59,7 +60,6 @@ SlotCall::SlotCall(const GOAL_Call& call, size_t bytes, uint64_t what, size_t ra
       is_read_ = rank + 1 < size;
       end_ = rank;
       break;
-    case GOAL_CALL_ALLTOALL: given_ *= size - 1; [[fallthrough]];
     default: everybodys_ = true;
   }
   next_ = first_;
@@ -73,6 +73,14 @@ size_t SlotCall::scattered_before() const {
   size_t bytes = 0;
   for (size_t i = 0; i < rank_; ++i) bytes += scattered_to(i);
   return bytes;
+}
+
+size_t SlotCall::contribution(const GOAL_Call& call, size_t bytes, size_t rank, size_t size) {
+  if (!is_by_parts(call.kind)) return given(call.kind, bytes, size);
+  const bool is_root = rank == static_cast<size_t>(call.root);
+  if (call.kind == GOAL_CALL_GATHERV) return is_root ? 0 : sizeof(Part) + call.bytes;
+  if (call.kind == GOAL_CALL_SCATTERV && !is_root) return 0;
+  return size * sizeof(Part) + std::accumulate(call.in_sizes, call.in_sizes + size, size_t{0}) - call.in_sizes[rank];
 }
 
 void SlotCall::begin(Slots& slots, uint64_t taken) {

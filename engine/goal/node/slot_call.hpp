@@ -20,10 +20,6 @@
 namespace portunus::goal::node {
 
 class SlotCall {
-  struct Part {
-    uint64_t at, bytes;
-  };
-
  public:
   // `bytes`: of the longest contribution, see fits_slots(); `what`: what all ranks must say of the call, which stays where it is. Its
   // memory is looked at in begin() and take(), and by others until is_released().
@@ -35,8 +31,8 @@ class SlotCall {
     next_ = first_;
     lends_ = differs_ = false;
   }
-  // Bytes of a contribution of so many parts, with the table before them.
-  static size_t with_table(size_t parts, size_t bytes) { return parts * sizeof(Part) + bytes; }
+  // Bytes that a rank contributes; `bytes` as above.
+  static size_t contribution(const GOAL_Call& call, size_t bytes, size_t rank, size_t size);
 
   [[nodiscard]] uint64_t number() const { return number_; }
   [[nodiscard]] bool may_begin(Slots& slots, uint64_t taken) const { return !gives_ || slots.has_room(number_, taken); }
@@ -57,6 +53,10 @@ class SlotCall {
   [[nodiscard]] bool is_released(const Slots& slots) const { return !lends_ || all_have_taken(slots); }
 
  private:
+  struct Part {
+    uint64_t at, bytes;
+  };
+
   // This rank's part of another's contribution to an ALLTOALL or SCATTER, in which the part of that one itself is left out.
   [[nodiscard]] const std::byte* part_of(const Slots& slots, size_t from) const;
   // Writes the contribution, in which what this rank keeps for itself is left out.

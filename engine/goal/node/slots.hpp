@@ -24,7 +24,7 @@ namespace portunus::goal::node {
 
 class Slots {
  public:
-  static constexpr size_t kLongRoom = 32 * 1024;
+  static constexpr size_t kMiddle = 16 * 1024;  // the largest room of slots that stay in the caches
   // Bytes of long slots of all ranks that are written in turn, so that lines have left the caches of both cores when they are written again
   // (exchange_buffers.hpp), but not those that cores share.
   static constexpr size_t kAllLong = size_t{5} << 20;
@@ -38,7 +38,7 @@ class Slots {
     slots_ = slots;
     before_ = before_data(room);
     stride_ = before_ + room;
-    used_ = room < kLongRoom ? 0 : std::min(room, kAllLong / size_ / slots);
+    used_ = room <= kMiddle ? 0 : std::min(room, kAllLong / size_ / slots);
   }
   int make(Agreement& agreement, const GOAL_Group& group, bool may) { return memory_.make(agreement, group, bytes_each(), may); }
   // Instead: bytes_each() bytes of each rank, `apart` from each other, of memory that all ranks map; numbers in it are zero.
