@@ -85,6 +85,8 @@ struct ProcessEnvironment : HardwareMemory {
     static constexpr uint32_t kLeavingsAtMost = 8;  // of calls that did not wait until one says when it left: some microseconds
     static constexpr int kLastSteps = 8;            // of who ends a wait or a call
     static constexpr uint32_t kPolls = 2'048, kPollsCrowded = 4;  // polls in vain before each gives way; with more ranks than cores
+    // Between two polls: what counts as work there, which others would do no sooner, and how long such a thread keeps the core.
+    static constexpr uint64_t kWork = 700, kWaysApart = 30'000;
     // The longest sleep where a network has no descriptor to wait for, and where it has one; both grow while nothing happens.
     static constexpr int64_t kPollNap = 200'000, kLongestPollNap = 800'000;
     static constexpr int64_t kHeartbeat = 20'000'000, kLongestHeartbeat = 1'280'000'000;
@@ -128,12 +130,10 @@ struct ProcessEnvironment : HardwareMemory {
     sched_yield();
     return stamp() - before > kLong;
   }
-  // A thread that polls in vain leaves the core to others each time; one that does something else between its polls does so every 30
-  // microseconds, since what it does takes the others as much time.
+  // A thread that polls in vain leaves the core to others; one that works between its polls does so now and then.
   static void give_way(uint64_t poll_began) {
-    constexpr uint64_t kComputed = 700, kEvery = 30'000;
     ThreadState& mine = thread_state;
-    if (poll_began - mine.polled < kComputed || poll_began - mine.gave_way > kEvery) {
+    if (poll_began - mine.polled < Limits::kWork || poll_began - mine.gave_way > Limits::kWaysApart) {
       yield();
       mine.polled = mine.gave_way = now_ns();
     } else {
