@@ -48,8 +48,8 @@ def program_of(folder, library, name):
     return (COMPILED if facts.is_bundle() else folder) / facts.slug(library.name) / name
 
 
-def compile_all(found, names, folder):
-    """The named programs for all these libraries: in `folder`, unless they came compiled."""
+def compile_all(found, names, folder, options=()):
+    """The named programs for all these libraries, with these options besides: in `folder`, unless they came compiled."""
     for library in found:
         for name in names:
             program = program_of(folder, library, name)
@@ -58,13 +58,13 @@ def compile_all(found, names, folder):
                     raise facts.Refusal(f"this bundle has no program '{name}' for {library.name}")
                 continue
             program.parent.mkdir(exist_ok=True)
-            done = facts.run([library.compiler, *OPTIONS, *OPTIONS_OF.get(name, []), *map(str, SOURCES[name]), "-o", str(program), "-lm"])
+            done = facts.run([library.compiler, *OPTIONS, *OPTIONS_OF.get(name, []), *options, *map(str, SOURCES[name]), "-o", str(program), "-lm"])
             if done.returncode:
                 raise facts.Refusal(f"{name}.c does not compile with {library.name}: {facts.why_failed(done)}")
 
 
-def for_each(build, folder, name):
+def for_each(build, folder, name, options=()):
     """The named program for each library that is here: {library: (program, launcher up to the number of ranks)}."""
     found = libraries(build)
-    compile_all(found, [name], folder)
+    compile_all(found, [name], folder, options)
     return {library.name: (str(program_of(folder, library, name)), library.launch) for library in found}

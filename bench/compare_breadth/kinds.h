@@ -5,7 +5,10 @@
 #include <mpi.h>
 #include <stddef.h>
 
-enum { kCount = 16, kTag = 5, kMostRequests = 128 };
+#ifndef NUMBERS /* bench/breadth --numbers */
+#define NUMBERS 16
+#endif
+enum { kCount = NUMBERS, kTag = 5, kMostRequests = 128 };
 
 struct Kind {
     const char *name;
