@@ -20,8 +20,9 @@ int outcome(const Request& request, size_t count) {
   return request.failed() || (request.receives && request.length != count) ? MPI_ERR_PROC_ABORTED : MPI_SUCCESS;
 }
 
-// From the pool, so that it fails when its sender dies. nullptr: `error` says why.
-Request* start_receive(Communicator& comm, Traffic traffic, int tag, void* bytes, size_t count, int peer, int& error) {
+}  // namespace
+
+Request* start_receiving_bytes(Communicator& comm, Traffic traffic, int tag, void* bytes, size_t count, int peer, int& error) {
   Request* request = pool.claim(&comm, true);
   error = request ? MPI_SUCCESS : MPI_ERR_NO_MEM;
   if (request == nullptr) return nullptr;
@@ -36,7 +37,7 @@ Request* start_receive(Communicator& comm, Traffic traffic, int tag, void* bytes
   return request;
 }
 
-int finish_receive(Request* request, size_t count) {
+int finish_receiving_bytes(Request* request, size_t count) {
   const auto look = [&] {
     if (collectives::differ(*request->comm)) device::cancel_receive(*request);
     return collectives::all_fit(*request->comm);
@@ -47,8 +48,6 @@ int finish_receive(Request* request, size_t count) {
   pool.release(request);
   return result;
 }
-
-}  // namespace
 
 int send_bytes(Communicator& comm, Traffic traffic, int tag, const void* bytes, size_t count, int peer) {
   const ptl_match_bits_t bits = match_bits(comm.context_of(traffic), comm.rank, tag);
@@ -62,17 +61,17 @@ int send_bytes(Communicator& comm, Traffic traffic, int tag, const void* bytes, 
 
 int receive_bytes(Communicator& comm, Traffic traffic, int tag, void* bytes, size_t count, int peer) {
   int error;
-  Request* request = start_receive(comm, traffic, tag, bytes, count, peer, error);
-  return request ? finish_receive(request, count) : error;
+  Request* request = start_receiving_bytes(comm, traffic, tag, bytes, count, peer, error);
+  return request ? finish_receiving_bytes(request, count) : error;
 }
 
 namespace {
 int send_and_receive(Communicator& comm, Traffic traffic, int tag, const void* out, size_t out_count, int to, void* in, size_t in_count,
                      int from) {
   int error;
-  Request* request = start_receive(comm, traffic, tag, in, in_count, from, error);
+  Request* request = start_receiving_bytes(comm, traffic, tag, in, in_count, from, error);
   const int sent = send_bytes(comm, traffic, tag, out, out_count, to);
-  if (request) error = finish_receive(request, in_count);
+  if (request) error = finish_receiving_bytes(request, in_count);
   return sent != MPI_SUCCESS ? sent : error;
 }
 }  // namespace

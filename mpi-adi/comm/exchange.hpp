@@ -17,9 +17,14 @@
 
 namespace portunus::mpi {
 
+struct Request;
+
 // Messages from rank to rank of `comm`; `rank` is this process's in the group that its peers see.
 int send_bytes(Communicator& comm, Traffic traffic, int tag, const void* bytes, size_t count, int peer);
 int receive_bytes(Communicator& comm, Traffic traffic, int tag, void* bytes, size_t count, int peer);
+// The same in two steps. nullptr: `error` says why. The request fails when its sender dies; once it is done, the second does not wait.
+Request* start_receiving_bytes(Communicator& comm, Traffic traffic, int tag, void* bytes, size_t count, int peer, int& error);
+int finish_receiving_bytes(Request* request, size_t count);
 // Both at once, with one peer.
 int swap_bytes(Communicator& comm, Traffic traffic, int tag, const void* out, size_t out_count, void* in, size_t in_count, int peer);
 

@@ -5,15 +5,15 @@
 #include "mpi-adi/rma/notify.hpp"
 
 #include "mpi-adi/comm/exchange.hpp"
-#include "mpi-adi/core/long_waits.hpp"
 #include "mpi-adi/core/profiling.hpp"
+#include "mpi-adi/graph/access.hpp"
 #include "mpi-adi/mpi-ext.h"
+#include "mpi-adi/rma/store_wait.hpp"
 #include "mpi-adi/rma/transfer.hpp"
 
 namespace portunus::mpi::rma {
 namespace {
 
-constexpr uint32_t kWatchBit = uint32_t{1} << 29;  // other libraries of the process have others, see PtlxNodeWatch
 constexpr ptl_match_bits_t notified_bits(uint16_t number, int64_t idx) {
   return match_bits(number, Place::notified) | static_cast<uint64_t>(idx) << 32;
 }
@@ -220,16 +220,9 @@ int wait_until_value(const char* function, const Window& window, int idx, int64_
   const auto is_reached = [&] { return count.value() >= value; };
   if (is_reached()) return MPI_SUCCESS;
   device::reachable_source(*window.comm, MPI_ANY_SOURCE);  // deaths are events from now on
-  const device::PendingSteps events;                       // which this wait takes, too
-  device::enter_wait();
-  auto done = [&] { return is_reached() || is_anybody_lost(window); };
-  const auto look = [](void* arg) -> int { return (*static_cast<decltype(done)*>(arg))(); };
-  int code;
-  for (bool again = false; (code = PtlxWait(look, &done, window.notifications->watched, device::kLongAsleep)) == PTL_CT_NONE_REACHED;
-       again = true) {
-    const std::string what = "notification " + std::to_string(idx) + " of a window";
-    device::long_waits::tell(device::long_waits::of_all(what, *window.comm), again);
-  }
+  const int code = wait_for_store(
+      window.notifications->watched, [&] { return is_reached() || is_anybody_lost(window); },
+      [&] { return device::long_waits::of_all("notification " + std::to_string(idx) + " of a window", *window.comm); });
   if (is_reached()) return MPI_SUCCESS;
   if (code != PTL_OK) return raise(function, window, MPI_ERR_OTHER, "the network failed (error %d)", code);
   return raise(function, window, MPI_ERR_PROC_ABORTED, "a rank has died whose access may be the one that notification %d waits for", idx);

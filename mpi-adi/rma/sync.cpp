@@ -82,9 +82,48 @@ int ranks_of(const char* function, const Window& window, MPI_Group handle, std::
   return MPI_SUCCESS;
 }
 
+bool is_told_by_line(const Window& window, int rank) { return window.exposures && window.exposures->reaches(rank); }
+
+// Tells a rank, by its line or by a message, of what this rank has posted or completed.
 int tell(const char* function, Window& window, int rank, int what) {
+  if (is_told_by_line(window, rank)) {
+    what == kPosted ? window.exposures->post(rank) : window.exposures->complete(rank);
+    return MPI_SUCCESS;
+  }
   const int error = send_bytes(*window.comm, Traffic::windows, what, nullptr, 0, rank);
   return error == MPI_SUCCESS ? error : raise(function, window, error, "rank %d cannot be reached", rank);
+}
+
+// Whether a wait for that origin would end at once.
+bool has_completed(const Window& window, const AwaitedOrigin& origin) {
+  if (origin.message != nullptr) return origin.message->done();
+  return window.exposures->is_completed(origin.rank) || !device::reachable(window.comm->job_rank(origin.rank));
+}
+
+// Takes back what was begun for origins that are not told of the post.
+void forget_origins(Window& window) {
+  for (const AwaitedOrigin& origin : window.awaited) {
+    if (origin.message == nullptr) continue;
+    device::cancel_receive(*origin.message);
+    finish_receiving_bytes(origin.message, 0);
+  }
+  window.awaited.clear();
+}
+
+// Waits for all origins, also where one has died.
+int end_exposure(const char* function, Window& window) {
+  int failed = MPI_SUCCESS, lost = -1;
+  for (const AwaitedOrigin& origin : window.awaited) {
+    const int error = origin.message != nullptr ? finish_receiving_bytes(origin.message, 0) : window.exposures->take_complete(origin.rank);
+    if (error == MPI_SUCCESS) continue;
+    failed = error;
+    lost = origin.rank;
+  }
+  window.awaited.clear();
+  window.exposed = false;
+  std::atomic_thread_fence(std::memory_order_seq_cst);
+  if (failed == MPI_SUCCESS) return MPI_SUCCESS;
+  return raise(function, window, failed, "rank %d has ended, or cannot be reached, and has not completed its accesses", lost);
 }
 
 }  // namespace
@@ -159,12 +198,15 @@ extern "C" int PMPI_Win_post(MPI_Group group, int, MPI_Win win) try {
   std::vector<int> origins;
   if (int error = ranks_of(kName, *window, group, origins)) return error;
   std::atomic_thread_fence(std::memory_order_seq_cst);
-  const Communicator& comm = *window->comm;
   for (const int origin : origins) {
-    Request& request = window->completes.emplace_back(window->comm, true);
-    const int result = device::irecv_control(request, nullptr, 0, static_cast<ptl_rank_t>(comm.job_rank(origin)),
-                                             pattern(comm.context_of(Traffic::windows), origin, kCompleted));
-    if (result != PTL_OK) return raise(kName, *window, MPI_ERR_OTHER, "the network failed (error %d)", result);
+    AwaitedOrigin& awaited = window->awaited.emplace_back(AwaitedOrigin{origin});
+    int error = MPI_SUCCESS;
+    if (!is_told_by_line(*window, origin))
+      awaited.message = start_receiving_bytes(*window->comm, Traffic::windows, kCompleted, nullptr, 0, origin, error);
+    if (error == MPI_SUCCESS) continue;
+    window->awaited.pop_back();
+    forget_origins(*window);
+    return raise(kName, *window, error, "there is no request left, or the network failed");
   }
   for (const int origin : origins)
     if (int error = tell(kName, *window, origin, kPosted)) return error;
@@ -182,7 +224,8 @@ extern "C" int PMPI_Win_start(MPI_Group group, int, MPI_Win win) try {
   std::vector<int> targets;
   if (int error = ranks_of(kName, *window, group, targets)) return error;
   for (const int rank : targets) {
-    const int error = receive_bytes(*window->comm, Traffic::windows, kPosted, nullptr, 0, rank);
+    const int error = is_told_by_line(*window, rank) ? window->exposures->take_post(rank)
+                                                     : receive_bytes(*window->comm, Traffic::windows, kPosted, nullptr, 0, rank);
     if (error != MPI_SUCCESS) return raise(kName, *window, error, "rank %d cannot be reached", rank);
     window->accessible[static_cast<size_t>(rank)] = true;
   }
@@ -215,13 +258,9 @@ extern "C" int PMPI_Win_test(MPI_Win win, int* flag) try {
   if (flag == nullptr) return raise(kName, *window, MPI_ERR_ARG, "the address for the flag is null");
   if (!window->exposed) return raise(kName, *window, MPI_ERR_RMA_SYNC, "the window was not exposed by MPI_Win_post");
   *flag = 1;
-  for (const Request& request : window->completes)
-    if (*flag) *flag = device::poll_until([&] { return request.done(); });
-  if (!*flag) return MPI_SUCCESS;
-  window->completes.clear();
-  window->exposed = false;
-  std::atomic_thread_fence(std::memory_order_seq_cst);
-  return MPI_SUCCESS;
+  for (const AwaitedOrigin& origin : window->awaited)
+    if (*flag) *flag = device::poll_until([&] { return has_completed(*window, origin); });
+  return *flag ? end_exposure(kName, *window) : int{MPI_SUCCESS};
 }
 MPI_WEAK_NAME(Win_test)
 
@@ -230,9 +269,7 @@ extern "C" int PMPI_Win_wait(MPI_Win win) try {
   Window* window;
   if (int error = check_epoch_call(kName, win, window)) return error;
   if (!window->exposed) return raise(kName, *window, MPI_ERR_RMA_SYNC, "the window was not exposed by MPI_Win_post");
-  for (Request& request : window->completes) device::wait(request);
-  int flag;
-  return PMPI_Win_test(win, &flag);
+  return end_exposure(kName, *window);
 }
 MPI_WEAK_NAME(Win_wait)
 

@@ -45,6 +45,7 @@ int open_entries(Window& window) {
 
 void close_entries(Window& window) {
   window.notifications.reset();
+  window.exposures.reset();
   for (client::MatchEntry* entry : {&window.memory_entry, &window.control_entry, &window.released_entry}) entry->close();
   window.released.close();
   window.reporting.close();
@@ -57,6 +58,7 @@ struct Offer {
   uint64_t base;
   int64_t size, unit;
   int64_t well;
+  int64_t exposes_by_lines;  // see exposure.hpp
 };
 
 int narrowed(int64_t unit) { return unit <= INT_MAX ? static_cast<int>(unit) : MPI_UNDEFINED; }
@@ -106,7 +108,8 @@ int finish(const char* function, Communicator& parent, Window* window, MPI_Win* 
   const int result = has_memory ? open_entries(*window) : int{PTL_NO_SPACE};
   const std::unique_ptr<Offer[]> offers(new (std::nothrow) Offer[n]);
   if (offers)
-    offers[static_cast<size_t>(comm.rank)] = {reinterpret_cast<uint64_t>(window->base), window->size, window->unit, result == PTL_OK};
+    offers[static_cast<size_t>(comm.rank)] = {reinterpret_cast<uint64_t>(window->base), window->size, window->unit, result == PTL_OK,
+                                              window->exposures && window->exposures->is_usable()};
   if (int error = Exchange(comm).allgather(offers.get(), sizeof(Offer), offers ? MPI_SUCCESS : MPI_ERR_NO_MEM)) {
     dispose(window);
     return mpi::raise(function, &parent, error, "the ranks cannot tell each other where their memory lies");
@@ -121,7 +124,9 @@ int finish(const char* function, Communicator& parent, Window* window, MPI_Win* 
       dispose(window);
       return mpi::raise(function, &parent, MPI_ERR_NO_MEM, "rank %zu has no memory, or no room for another window, left", i);
     }
+    if (window->exposures && !offers[i].exposes_by_lines) window->exposures->exclude(i);
   }
+  if (window->exposures && !window->exposures->is_usable()) window->exposures.reset();
   Member& own = window->members[static_cast<size_t>(comm.rank)];
   own.control = window->control;
   if (window->flavor != MPI_WIN_FLAVOR_DYNAMIC) own.mapped = window->base;
@@ -184,6 +189,12 @@ size_t alignment_of(const Hints& hints, int flavor, int rank) {
   return rank == 0 ? alignment_in(hints, 1) : 1;
 }
 
+// The lines lie behind the control blocks. Where there is no memory to keep count of them, messages tell.
+void expose_by_lines(Window& window, const std::vector<std::byte*>& control) try {
+  window.exposures = std::make_unique<Exposures>(*window.comm, control, sizeof(Control));
+} catch (const std::bad_alloc&) {
+}
+
 int allocate(const char* function, MPI_Aint size, MPI_Aint unit, MPI_Info info, MPI_Comm handle, void* baseptr, MPI_Win* win, int flavor) {
   Communicator* parent;
   Window* window;
@@ -194,7 +205,8 @@ int allocate(const char* function, MPI_Aint size, MPI_Aint unit, MPI_Info info, 
   if (int error = begin(function, *parent, info, window)) return error;
   std::vector<std::byte*> base, control;
   const size_t alignment = alignment_of(window->hints, flavor, window->comm->rank);
-  const bool shared = share_memory(*window->comm, static_cast<size_t>(size), alignment, sizeof(Control), window->segment, base, control);
+  const size_t beside = sizeof(Control) + Exposures::bytes(*window->comm);
+  const bool shared = share_memory(*window->comm, static_cast<size_t>(size), alignment, beside, window->segment, base, control);
   const size_t own = static_cast<size_t>(window->comm->rank);
   bool alone = false;
   for (const std::byte* each : base) alone = alone || (flavor == MPI_WIN_FLAVOR_SHARED && each == nullptr);
@@ -210,6 +222,7 @@ int allocate(const char* function, MPI_Aint size, MPI_Aint unit, MPI_Info info, 
   } else {
     window->base = base[own];
     window->control = new (control[own]) Control;
+    expose_by_lines(*window, control);
   }
   window->flavor = flavor;
   window->size = size;

@@ -13,7 +13,6 @@
 #include <atomic>
 #include <cstddef>
 #include <cstdint>
-#include <deque>
 #include <list>
 #include <memory>
 #include <mutex>
@@ -28,6 +27,7 @@
 #include "mpi-adi/core/info.hpp"
 #include "mpi-adi/core/objects.hpp"
 #include "mpi-adi/mpi.h"
+#include "mpi-adi/rma/exposure.hpp"
 #include "mpi-adi/rma/notify.hpp"
 #include "mpi-adi/rma/order.hpp"
 #include "mpi-adi/types/segment.hpp"
@@ -62,6 +62,12 @@ struct Member {
   Control* control = nullptr;   // its control block in this process, likewise
 };
 
+// An origin that is to complete its accesses to this rank's memory (MPI_Win_post): by a message, or by its line in `exposures`.
+struct AwaitedOrigin {
+  int rank;
+  Request* message = nullptr;
+};
+
 // The epoch of this rank's accesses. A fence begins none by itself; `fenced`: there was an access after one.
 enum class Epoch : uint8_t { none, fence, fenced, access, lock_all };
 
@@ -92,10 +98,11 @@ struct Window {
   std::unique_ptr<std::byte[]> discarded;        // for old values that no program asks for
 
   std::atomic<Epoch> epoch{Epoch::none};
-  bool exposed = false;           // MPI_Win_post
-  std::vector<bool> accessible;   // by rank: MPI_Win_start
-  std::vector<int> locked;        // by rank: MPI_LOCK_SHARED, MPI_LOCK_EXCLUSIVE, 0; -1: nothing to release
-  std::deque<Request> completes;  // of MPI_Win_post: one from each origin
+  bool exposed = false;                  // MPI_Win_post
+  std::unique_ptr<Exposures> exposures;  // for ranks of the node; nullptr: all are told by messages
+  std::vector<bool> accessible;          // by rank: MPI_Win_start
+  std::vector<int> locked;               // by rank: MPI_LOCK_SHARED, MPI_LOCK_EXCLUSIVE, 0; -1: nothing to release
+  std::vector<AwaitedOrigin> awaited;
 
   std::atomic<MPI_Errhandler> errhandler{nullptr};
   Attributes<MPI_Win> attributes;

@@ -236,6 +236,48 @@ TEST(Rma, PostStartCompleteWaitSynchronizesNeighboursOnly) {
   }
 }
 
+// Each target has posted before the origin, rank 0, starts; it starts to them one after the other, the last one first, and to all at once.
+TEST(Rma, AStartWaitsForThePostsOfItsGroupOnly) {
+  for (const Area::Kind kind : kinds()) {
+    Area area(kind, ranks());
+    MPI_Group all, origin;
+    MPI_Comm_group(comm, &all);
+    const int zero = 0;
+    MPI_Group_incl(all, 1, &zero, &origin);
+    for (long round = 1; round <= 3; ++round) {
+      if (rank() != 0) MPI_Win_post(origin, 0, area.win);
+      barrier();
+      for (int target = ranks() - 1; rank() == 0 && round < 3 && target > 0; --target) {
+        MPI_Group to;
+        MPI_Group_incl(all, 1, &target, &to);
+        MPI_Win_start(to, 0, area.win);
+        const long value = round * 100 + target;
+        EXPECT_EQ(MPI_Put(&value, 1, MPI_LONG, target, area.place(target, 0), 1, MPI_LONG, area.win), MPI_SUCCESS);
+        MPI_Win_complete(area.win);
+        MPI_Group_free(&to);
+      }
+      if (rank() == 0 && round == 3) {
+        MPI_Group others;
+        MPI_Group_excl(all, 1, &zero, &others);
+        std::vector<long> values(static_cast<size_t>(ranks()));
+        MPI_Win_start(others, 0, area.win);
+        for (int target = 1; target < ranks(); ++target) {
+          values[static_cast<size_t>(target)] = round * 100 + target;
+          EXPECT_EQ(MPI_Put(&values[static_cast<size_t>(target)], 1, MPI_LONG, target, area.place(target, 0), 1, MPI_LONG, area.win),
+                    MPI_SUCCESS);
+        }
+        MPI_Win_complete(area.win);
+        MPI_Group_free(&others);
+      }
+      if (rank() == 0) continue;
+      MPI_Win_wait(area.win);
+      EXPECT_EQ(area.at[0], round * 100 + rank());
+    }
+    MPI_Group_free(&origin);
+    MPI_Group_free(&all);
+  }
+}
+
 struct Located {
   double value;
   int index;

@@ -180,6 +180,18 @@ static void wait_for_notification(void) { /* while the others end */
     MPIX_Win_create_notify(win, 4);
     if (rank == 0) MPIX_Win_wait_notify(win, 3, 1);
 }
+static void post_or_start_alone(int starts) {
+    MPI_Win win;
+    long *words;
+    MPI_Group all, of_last;
+    MPI_Win_allocate(64, sizeof(long), MPI_INFO_NULL, W, &words, &win);
+    MPI_Comm_group(W, &all);
+    MPI_Group_incl(all, 1, &last, &of_last);
+    if (rank == 0 && starts) MPI_Win_start(of_last, 0, win);
+    if (rank == 0 && !starts) MPI_Win_post(of_last, 0, win), MPI_Win_wait(win);
+}
+static void start_without_post(void) { post_or_start_alone(1); }
+static void post_without_complete(void) { post_or_start_alone(0); }
 static void notifies_late(void) {
     MPI_Win win;
     long *words;
@@ -255,7 +267,8 @@ static const struct {
     KIND(cycle_of_receives), KIND(receive_of_oneself), KIND(wrong_tag), KIND(wrong_communicator), KIND(cycle_of_ssends),
     KIND(cycle_of_long_sends), KIND(barrier_against_receive), KIND(one_leaves_out_a_barrier), KIND(one_leaves_out_an_allreduce),
     KIND(one_leaves_out_an_ibarrier), KIND(continues_after_an_ibarrier), KIND(partition_that_is_not_ready), KIND(probe_for_nothing), KIND(waits_for_either), KIND(waits_for_all), KIND(persistent_receive),
-    KIND(sendrecv_out_of_step), KIND(dup_by_some), KIND(wait_for_notification), KIND(two_while_another_computes), KIND(all_threads),
+    KIND(sendrecv_out_of_step), KIND(dup_by_some), KIND(start_without_post), KIND(post_without_complete),
+    KIND(wait_for_notification), KIND(two_while_another_computes), KIND(all_threads),
     KIND(late_sender), KIND(late_by_computing), KIND(other_thread_sends), KIND(waits_outside), KIND(accumulates_meanwhile), KIND(notifies_late), KIND(polls),
     KIND(stopped_for_a_while), KIND(goes_round), KIND(accepts)};
 

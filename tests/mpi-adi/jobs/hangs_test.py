@@ -31,6 +31,8 @@ NEVER = {
     "sendrecv_out_of_step": ["rank 0 has been in MPI_Sendrecv", "from rank 1 with tag 0", "rank 1 has sent 8 bytes with tag 1"],  # rank 2 may say so later
     "dup_by_some": ["rank 0 has been in MPI_Comm_dup", FINALIZE],
     "wait_for_notification": ["rank 0 has been in MPIX_Win_wait_notify", "notification 3 of a window", FINALIZE],
+    "start_without_post": ["rank 0 has been in MPI_Win_start", "rank 2", FINALIZE],
+    "post_without_complete": ["rank 0 has been in MPI_Win_wait", "rank 2", FINALIZE],
     "two_while_another_computes": ["rank 0 has been in MPI_Recv", "rank 1 has been in MPI_Recv"],
     "all_threads": ["rank 0 has been in MPI_Recv", "with tag 0", "with tag 1"],
 }

@@ -154,6 +154,31 @@ static void wait_for_notifications(MPI_Win win, MPI_Comm comm, int rank, int siz
     EXPECT(MPIX_Win_get_notify(win, 0, &value) == MPI_SUCCESS && value == 1);
 }
 
+/* A rank that has granted a dead one access, or waits for its grant, learns of its death; the living go on. */
+static void post_and_start(MPI_Win win, MPI_Comm comm, int rank, int size) {
+    const int dead = size - 1, next = (rank + 1) % dead, before = (rank + dead - 1) % dead;
+    MPI_Group all, of_dead, of_next, of_before;
+    int flag = 0, error = MPI_SUCCESS;
+    MPI_Comm_group(comm, &all);
+    MPI_Group_incl(all, 1, &dead, &of_dead);
+    MPI_Group_incl(all, 1, &next, &of_next);
+    MPI_Group_incl(all, 1, &before, &of_before);
+    EXPECT(MPI_Win_post(of_dead, 0, win) == MPI_SUCCESS);
+    EXPECT(MPI_Win_wait(win) == MPIX_ERR_PROC_FAILED);
+    EXPECT(MPI_Win_post(of_dead, 0, win) == MPI_SUCCESS);
+    while (error == MPI_SUCCESS && !flag) error = MPI_Win_test(win, &flag);
+    EXPECT(error == MPIX_ERR_PROC_FAILED);
+    EXPECT(MPI_Win_start(of_dead, 0, win) == MPIX_ERR_PROC_FAILED);
+    EXPECT(MPI_Win_post(of_before, 0, win) == MPI_SUCCESS);
+    EXPECT(MPI_Win_start(of_next, 0, win) == MPI_SUCCESS);
+    EXPECT(MPI_Win_complete(win) == MPI_SUCCESS);
+    EXPECT(MPI_Win_wait(win) == MPI_SUCCESS);
+    MPI_Group_free(&of_dead);
+    MPI_Group_free(&of_next);
+    MPI_Group_free(&of_before);
+    MPI_Group_free(&all);
+}
+
 /* The last rank dies; what the calls say of it, one after the other. */
 static int one_by_one(void) {
     int rank, size, flag, acked, word = 0;
@@ -176,6 +201,7 @@ static int one_by_one(void) {
     }
     if (rank == size - 1) raise(SIGKILL);
     for (int i = 0; i < 2; ++i) wait_for_notifications(windows[i], comm, rank, size);
+    for (int i = 0; i < 2; ++i) post_and_start(windows[i], comm, rank, size);
     go_on_after_a_death(comm, size);
     EXPECT(MPI_Recv(&word, 1, MPI_INT, size - 1, 0, comm, MPI_STATUS_IGNORE) == MPIX_ERR_PROC_FAILED);
     EXPECT(MPI_Recv(&word, 1, MPI_INT, MPI_ANY_SOURCE, 0, comm, MPI_STATUS_IGNORE) == MPIX_ERR_PROC_FAILED);
