@@ -30,9 +30,10 @@ struct Access {
   int64_t dense = -1;              // the target's bytes, if they lie in one run within its window; or -1, and perhaps they do
   bool captured = false;           // it becomes part of a graph
   MPI_Request* handle = nullptr;   // of a call with a request that is captured
-  // A call with a request has these two, see report.hpp.
-  Request* whole = nullptr;
-  Report* report = nullptr;
+  bool reports = false;            // its call has a request, see report.hpp
+  // These two come with the first operation that tells of its end.
+  mutable Request* whole = nullptr;
+  mutable Report* report = nullptr;
   mutable bool unreported = false;  // some operation will not tell of its end
 };
 

@@ -1,6 +1,8 @@
 // report.cpp: parts of requests of single accesses.
 #include "mpi-adi/rma/report.hpp"
 
+#include <new>
+
 #include "mpi-adi/graph/access.hpp"
 
 namespace portunus::mpi::rma {
@@ -20,12 +22,29 @@ class Part final : public Attachment {
   Report& report_;
 };
 
+// Makes the user's request, unless it has been made. False: there is none left.
+bool has_whole(const Access& access) {
+  if (access.whole != nullptr) return true;
+  Request* const whole = pool.claim(access.window->comm, false);
+  if (whole == nullptr) return false;
+  access.report = new (std::nothrow) Report;
+  if (access.report == nullptr) {
+    pool.release(whole);
+    return false;
+  }
+  whole->source = MPI_ANY_SOURCE;
+  whole->attached = access.report;
+  whole->special = true;
+  access.whole = whole;
+  return true;
+}
+
 }  // namespace
 
 client::By ticket(const Access& access, ptl_size_t bytes) {
   Window& window = *access.window;
-  if (access.whole == nullptr) return bytes <= client::kMostTogether ? window.operations.by(window.together) : window.operations.own();
-  Request* part = pool.claim(window.comm, false);
+  if (!access.reports) return bytes <= client::kMostTogether ? window.operations.by(window.together) : window.operations.own();
+  Request* const part = has_whole(access) ? pool.claim(window.comm, false) : nullptr;
   if (part == nullptr) {  // close_request waits for all then
     access.unreported = true;
     return window.operations.own();
@@ -55,19 +74,18 @@ int open_request(const char* function, MPI_Win win, int rank, MPI_Request* reque
   }
   if (rank >= 0 && static_cast<size_t>(rank) < window->members.size() && !is_passive(*window, static_cast<size_t>(rank)))
     return raise(function, *window, MPI_ERR_RMA_SYNC, "rank %d is not locked, which accesses with a request ask for", rank);
-  Request* whole = pool.claim(window->comm, false);
-  if (whole == nullptr) return raise(function, *window, MPI_ERR_NO_MEM, "%u requests are in use, the most there can be", pool.most());
-  whole->source = MPI_ANY_SOURCE;
-  whole->attached = access.report = new Report;
-  whole->special = true;
   access.window = window;
-  access.whole = whole;
+  access.reports = true;
   return MPI_SUCCESS;
 }
 
 int close_request(const Access& access, int error, MPI_Request* handle) {
   if (access.handle != nullptr) return error;
   if (error == MPI_SUCCESS && access.unreported) error = flush("MPI_Rput", *access.window);
+  if (access.whole == nullptr) {  // nothing is left to be waited for
+    if (error == MPI_SUCCESS) *handle = mpi::handle_of(pool.sent());
+    return error;
+  }
   if (error == MPI_SUCCESS) *handle = mpi::handle_of(access.whole);
   else device::detach(*access.whole);  // its operations end by themselves
   access.report->settle(*access.whole);

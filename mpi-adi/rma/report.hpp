@@ -30,7 +30,7 @@ client::By ticket(const Access& access, ptl_size_t bytes);
 // Notes the PTL_* code with which it was issued, and returns that.
 int used(const client::By& ticket, int code);
 
-// Begins a call with a request: checks, and makes the request. MPI_SUCCESS or the error that was raised.
+// Begins a call with a request: checks it. MPI_SUCCESS or the error that was raised.
 int open_request(const char* function, MPI_Win win, int rank, MPI_Request* request, Access& access);
 // Ends that call with its `error`, which is returned.
 int close_request(const Access& access, int error, MPI_Request* handle);

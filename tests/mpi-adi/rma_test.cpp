@@ -343,27 +343,30 @@ TEST(Rma, DerivedDatatypesAtTheOriginAndTheTargetMeetElementByElement) {
 }
 
 TEST(Rma, RequestsCompleteWithTheirAccess) {
-  Area area(Area::created, 100);
-  const std::vector<long> mine = vector_of<long>(rank(), 100);
-  std::vector<long> got(100, -1), old(100, -1);
-  MPI_Request request;
-  MPI_Win_lock_all(0, area.win);
-  EXPECT_EQ(MPI_Rput(mine.data(), 100, MPI_LONG, right(), 0, 100, MPI_LONG, area.win, &request), MPI_SUCCESS);
-  EXPECT_EQ(MPI_Wait(&request, MPI_STATUS_IGNORE), MPI_SUCCESS);
-  MPI_Win_flush_all(area.win);
-  EXPECT_EQ(MPI_Rget(got.data(), 100, MPI_LONG, right(), 0, 100, MPI_LONG, area.win, &request), MPI_SUCCESS);
-  EXPECT_EQ(MPI_Wait(&request, MPI_STATUS_IGNORE), MPI_SUCCESS);
-  EXPECT_EQ(got, mine);
-  EXPECT_EQ(MPI_Raccumulate(mine.data(), 100, MPI_LONG, right(), 0, 100, MPI_LONG, MPI_SUM, area.win, &request), MPI_SUCCESS);
-  EXPECT_EQ(MPI_Wait(&request, MPI_STATUS_IGNORE), MPI_SUCCESS);
-  EXPECT_EQ(MPI_Rget_accumulate(mine.data(), 100, MPI_LONG, old.data(), 100, MPI_LONG, right(), 0, 100, MPI_LONG, MPI_REPLACE, area.win,
-                                &request),
-            MPI_SUCCESS);
-  EXPECT_EQ(MPI_Wait(&request, MPI_STATUS_IGNORE), MPI_SUCCESS);
-  for (size_t i = 0; i < old.size(); ++i) EXPECT_EQ(old[i], 2 * mine[i]);
-  MPI_Win_unlock_all(area.win);
-  barrier();
-  EXPECT_EQ(std::vector<long>(area.at, area.at + 100), vector_of<long>(left(), 100));
+  for (const Area::Kind kind : kinds()) {
+    Area area(kind, 100);
+    const MPI_Aint place = area.place(right(), 0);
+    const std::vector<long> mine = vector_of<long>(rank(), 100);
+    std::vector<long> got(100, -1), old(100, -1);
+    MPI_Request request;
+    MPI_Win_lock_all(0, area.win);
+    EXPECT_EQ(MPI_Rput(mine.data(), 100, MPI_LONG, right(), place, 100, MPI_LONG, area.win, &request), MPI_SUCCESS);
+    EXPECT_EQ(MPI_Wait(&request, MPI_STATUS_IGNORE), MPI_SUCCESS);
+    MPI_Win_flush_all(area.win);
+    EXPECT_EQ(MPI_Rget(got.data(), 100, MPI_LONG, right(), place, 100, MPI_LONG, area.win, &request), MPI_SUCCESS);
+    EXPECT_EQ(MPI_Wait(&request, MPI_STATUS_IGNORE), MPI_SUCCESS);
+    EXPECT_EQ(got, mine);
+    EXPECT_EQ(MPI_Raccumulate(mine.data(), 100, MPI_LONG, right(), place, 100, MPI_LONG, MPI_SUM, area.win, &request), MPI_SUCCESS);
+    EXPECT_EQ(MPI_Wait(&request, MPI_STATUS_IGNORE), MPI_SUCCESS);
+    EXPECT_EQ(MPI_Rget_accumulate(mine.data(), 100, MPI_LONG, old.data(), 100, MPI_LONG, right(), place, 100, MPI_LONG, MPI_REPLACE,
+                                  area.win, &request),
+              MPI_SUCCESS);
+    EXPECT_EQ(MPI_Wait(&request, MPI_STATUS_IGNORE), MPI_SUCCESS);
+    for (size_t i = 0; i < old.size(); ++i) EXPECT_EQ(old[i], 2 * mine[i]);
+    MPI_Win_unlock_all(area.win);
+    barrier();
+    EXPECT_EQ(std::vector<long>(area.at, area.at + 100), vector_of<long>(left(), 100));
+  }
 }
 
 TEST(Rma, SharedWindowsAreLoadedAndStoredByAllRanksOfTheNode) {
