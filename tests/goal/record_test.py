@@ -7,6 +7,7 @@ import collections
 import os
 import pathlib
 import re
+import socket
 import subprocess
 import sys
 import tempfile
@@ -97,6 +98,27 @@ def forms(folder):
         expect(f"goalc {options[0]}", done.returncode == 0, done.stderr)
 
 
+def several_hosts(folder):
+    """Two launchers with two ranks each write what one with four does; a rank that dies with the second launcher is said to be cut."""
+    one, two = folder / "one.goal", folder / "two.goal"
+    for kind, status in (("messages", 0), ("die", 3)):
+        with socket.socket() as probe:
+            probe.bind(("127.0.0.1", 0))
+            where = f"127.0.0.1:{probe.getsockname()[1]}"
+        launchers = [subprocess.Popen([ptlrun, "--hosts", "2", "--host-id", host, "--rendezvous", where, "-n", "2", "--timeout", str(TIME - 10), "--record",
+                                       two if host == "0" else folder / "none/of/them.goal", program, kind], env=ENVIRONMENT, stdin=subprocess.DEVNULL,
+                                      stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True) for host in ("0", "1")]
+        said = [launcher.communicate()[1] for launcher in launchers]
+        expect(f"{kind}: two launchers end", all(launcher.returncode == status for launcher in launchers), said)
+        text = two.read_text()
+        if kind == "messages":
+            record(one, 4, program, kind)
+            expect("what ranks of two launchers send is what those of one do", messages(text) == messages(one.read_text()), text[:500])
+        else:
+            expect("a rank of the second launcher that dies is cut", "// rank 3 is cut: it ended without MPI_Finalize." in text, said, text[:500])
+        expect(f"{kind} of two launchers are executed", run(goalrun, two).returncode == 0)
+
+
 def faults(folder):
     file = folder / "died.goal"
     done = record(file, 3, program, "die")
@@ -114,8 +136,6 @@ def faults(folder):
     expect("a file that cannot be", done.returncode == 2 and "--record" in done.stderr, done.stderr)
     done = record(folder / "without.goal", 2, goalc, "--version")
     expect("a program without MPI", done.returncode == 1 and "no process has called MPI_Init" in done.stderr, done.stderr)
-    done = run(ptlrun, "--hosts", 2, "--host-id", 0, "--rendezvous", "localhost:1", "-n", 1, "--record", file, program)
-    expect("several hosts", done.returncode == 2 and "one host only" in done.stderr, done.stderr)
     done = run(goalc, "--records", folder)
     expect("records without a file", done.returncode == 2 and "go together" in done.stderr, done.stderr)
     broken = folder / "broken"
@@ -140,5 +160,6 @@ with tempfile.TemporaryDirectory() as temporary:
     kinds(at)
     waits(at)
     forms(at)
+    several_hosts(at)
     faults(at)
 sys.exit(1 if failed else 0)

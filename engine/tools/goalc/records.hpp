@@ -36,6 +36,8 @@ class RankRecords {
   }
 
  private:
+  void set_clock();
+
   std::span<const char> bytes_;
   uint64_t used_ = 0;
 };

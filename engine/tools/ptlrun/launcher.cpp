@@ -21,9 +21,10 @@ extern char** environ;
 namespace portunus::launch {
 namespace {
 
-constexpr std::chrono::seconds kLastNews{2};     // after the server's end: a rank that caused it has been found by then
-constexpr std::chrono::milliseconds kEcho{500};  // timeout(1) and shells signal a group and a process of it: one wish
-constexpr std::chrono::seconds kAgain{1};        // between two killings: a process may have been forked past the first
+constexpr std::chrono::milliseconds kRecordsLook{100};  // between looks whether other hosts are silent
+constexpr std::chrono::seconds kLastNews{2};            // after the server's end: a rank that caused it has been found by then
+constexpr std::chrono::milliseconds kEcho{500};         // timeout(1) and shells signal a group and a process of it: one wish
+constexpr std::chrono::seconds kAgain{1};               // between two killings: a process may have been forked past the first
 constexpr int kForwarded[] = {SIGINT, SIGTERM, SIGHUP, SIGUSR1, SIGUSR2, SIGTSTP, SIGCONT};
 
 // Signals that the starter of ptlrun had ignored (nohup) stay ignored.
@@ -73,10 +74,14 @@ Launcher::Launcher(const Options& options, const JobPlan& plan, Link* link, Agen
       if (!status_) end_here(1, sentence, Ending::spare_finalized);  // else it may be through with its part
     };
     handlers.signal = [this](int number) { ranks_->signal_all(number); };
+    handlers.record = [this](const Message& message) { return !host_records_ || host_records_->take(message); };
     hosts_ = std::make_unique<Hosts>(*link_, plan_, std::move(handlers));
   }
   ranks_ = std::make_unique<Ranks>(old_mask_, workspace_);
-  if (!options_.record.empty()) recording_.emplace(options_.record, workspace_.folder());
+  if (!options_.record.empty()) {
+    recording_.emplace(options_.record, workspace_.folder(), plan_.host_id == 0);
+    if (hosts_) host_records_.emplace(*link_, plan_, recording_->folder());
+  }
   start_server();
 }
 
@@ -126,12 +131,18 @@ int Launcher::run() {
   if (hosts_ && !status_) hosts_->tell_finished();
   while (others_run()) turn();
   ranks_->sweep();
+  gather_records();
   if (link_ != nullptr) link_->flush();
   agents_.await_end();
   output_.close_streams();
   flush_output();
   const int status = status_.value_or(first_failure_.value_or(0));
-  return recording_ && !recording_->join() && status == 0 ? 1 : status;
+  return recording_ && plan_.host_id == 0 && !recording_->join() && status == 0 ? 1 : status;
+}
+
+void Launcher::gather_records() {
+  if (!host_records_) return;
+  for (host_records_->begin(); !host_records_->is_over() && !gave_up_output_; host_records_->go_on()) turn();
 }
 
 std::map<std::string, std::string> Launcher::base_environment(const App& app) const {
@@ -227,6 +238,7 @@ int Launcher::patience_ms() const {
   if (server_lost_ && !status_) next = std::min(next, *server_lost_ + kLastNews);
   if (hosts_) next = std::min(next, hosts_->next_try());
   if (looks_for_hangs()) next = std::min(next, hangs_due_);
+  if (host_records_ && ranks_->running() == 0) next = std::min(next, Clock::now() + kRecordsLook);
   if (next == Clock::time_point::max()) return -1;
   const auto left = std::chrono::ceil<std::chrono::milliseconds>(next - Clock::now()).count();
   return static_cast<int>(std::clamp<long long>(left, 0, 60000));

@@ -12,11 +12,12 @@
 #include <optional>
 #include <string>
 
-#include "engine/tools/ptlrun/agents.hpp"
 #include "engine/tools/ptlrun/hangs.hpp"
-#include "engine/tools/ptlrun/hosts.hpp"
+#include "engine/tools/ptlrun/hosts/agents.hpp"
+#include "engine/tools/ptlrun/hosts/host_records.hpp"
+#include "engine/tools/ptlrun/hosts/hosts.hpp"
+#include "engine/tools/ptlrun/hosts/link.hpp"
 #include "engine/tools/ptlrun/job.hpp"
-#include "engine/tools/ptlrun/link.hpp"
 #include "engine/tools/ptlrun/options.hpp"
 #include "engine/tools/ptlrun/ranks.hpp"
 #include "engine/tools/ptlrun/recording.hpp"
@@ -81,6 +82,7 @@ class Launcher {
   void end_job(int status, const std::string& sentence, Ending ending);
   void end_here(int status, const std::string& sentence, Ending ending);
   void ask_to_end();
+  void gather_records();
   void flush_output();
   void say(const std::string& sentence) { output_.add_line(2, "ptlrun: ", sentence); }
 
@@ -93,6 +95,7 @@ class Launcher {
   std::unique_ptr<Hosts> hosts_;  // null with one host
   Workspace workspace_;
   std::optional<Recording> recording_;
+  std::optional<HostRecords> host_records_;
   std::unique_ptr<PmixServer> server_;
   std::map<int, std::unique_ptr<Spawned>> spawned_;  // by number
   int last_job_ = 0;

@@ -94,8 +94,10 @@ void declare(CLI::App& app, Words& words, Options& options) {
   app.add_flag("--tag-output", options.tag_output, "put [rank] or [rank:err] before each line of output");
   app.add_flag("!--let-hang", options.find_hangs, "do not end the job when ranks wait for one another for ever");
   app.add_flag("--keep-going", options.keep_going, "let the other ranks go on when one dies or exits non-zero");
-  app.add_option("--record", options.record,
-                 "write the run of a program as a GOAL schedule, which goalrun executes: text, or the binary form as *.bin [PTL_RECORD]")
+  app.add_option(
+         "--record", options.record,
+         "write the run of a program as a GOAL schedule, which goalrun executes: text, or the binary form as *.bin; on several hosts "
+         "each is told, and host 0 writes it [PTL_RECORD]")
       ->type_name("FILE");
   app.add_option("--agent", options.agent,
                  "what starts ptlrun on the hosts of -host and -hostfile: COMMAND HOST SHELL-COMMAND; default ssh")
@@ -320,8 +322,6 @@ void check_job(const CLI::App& line, const Words& words, Options& options) {
   if (const char* limit = std::getenv("PTL_PEER_TIMEOUT"); limit && *limit)
     options.peer_timeout_s = number_in("PTL_PEER_TIMEOUT", limit, 1, 86'400);
   check_hosts(line, words, options);
-  if (!options.record.empty() && (options.hosts > 1 || !options.remote.empty()))
-    throw Refusal(kBadUse, "--record takes jobs of one host only; leave it out, or start all ranks here");
 }
 
 // The words of a line of a file of programs; quotes keep them together.

@@ -44,11 +44,12 @@ std::string find_goalc() {
 
 }  // namespace
 
-Recording::Recording(const std::string& file, const std::string& job_folder)
-    : file_(file), job_folder_(job_folder), folder_(job_folder + "/record"), goalc_(find_goalc()) {
-  const int fd = open(file.c_str(), O_WRONLY | O_CREAT | O_CLOEXEC, 0666);
-  if (fd < 0) throw Refusal(kBadUse, "--record " + file + " cannot be written (" + std::strerror(errno) + "); give a path that can");
-  close(fd);
+Recording::Recording(const std::string& file, const std::string& job_folder, bool joins)
+    : file_(file), job_folder_(job_folder), folder_(job_folder + "/record"), goalc_(joins ? find_goalc() : "") {
+  const int fd = joins ? open(file.c_str(), O_WRONLY | O_CREAT | O_CLOEXEC, 0666) : -1;
+  if (joins && fd < 0)
+    throw Refusal(kBadUse, "--record " + file + " cannot be written (" + std::strerror(errno) + "); give a path that can");
+  if (joins) close(fd);
   if (mkdir(folder_.c_str(), 0700) != 0)
     throw Refusal(1, "the folder " + folder_ + " cannot be made (" + std::strerror(errno) + "); set TMPDIR to one that has space");
 }

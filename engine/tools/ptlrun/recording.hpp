@@ -10,8 +10,11 @@ namespace portunus::launch {
 
 class Recording {
  public:
-  // Makes the folder inside of the job's own. Throws Refusal if it or FILE cannot be written, or goalc is not there.
-  Recording(const std::string& file, const std::string& job_folder);
+  // Makes the folder inside of the job's own. Throws Refusal if it or FILE cannot be written, or goalc is not there; the latter two only
+  // where `joins`: this host makes the file.
+  Recording(const std::string& file, const std::string& job_folder, bool joins);
+  // The folder that the ranks write into.
+  const std::string& folder() const { return folder_; }
 
   // Adds what a rank of the job that executes the file `program` needs. Throws Refusal if a library that records is not there.
   void prepare(const std::string& program, std::map<std::string, std::string>& environment);

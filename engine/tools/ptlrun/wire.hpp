@@ -32,6 +32,8 @@ enum class Word : uint8_t {
   all_finished,  // so have those of all hosts
   end,           // status, sentence, how: end the job
   absent,        // rank: it has ended without joining the job; also to and from the process that serves PMIx
+  clock,         // nothing: what time is it there? The answer: the two halves of CLOCK_MONOTONIC, in ns
+  record,        // rank, the next piece of its records; the last message of a host has no rank
   // Between ptlrun and the process that serves PMIx:
   ready,    // for each rank of this host: count of variables, NAME=VALUE each
   broken,   // sentence: the server could not be started

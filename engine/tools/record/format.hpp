@@ -26,6 +26,7 @@ struct Header {
   uint64_t begun_ns = 0;                 // CLOCK_MONOTONIC
   std::atomic<uint64_t> used{0};         // bytes of the file that are written, this header included
   Interface interface = Interface::mpi;  // whose calls are recorded
+  int64_t ahead_ns = 0;                  // how far the clock of this rank's host is ahead of that of host 0's
 };
 inline constexpr uint64_t kHeaderBytes = 4096;
 

@@ -1,7 +1,7 @@
 // Messages over the connections once they stand; how they come to stand is in rendezvous.cpp.
 //
 // Thread: ptlrun's main thread.
-#include "engine/tools/ptlrun/link.hpp"
+#include "engine/tools/ptlrun/hosts/link.hpp"
 
 #include <algorithm>
 
@@ -75,6 +75,15 @@ void Link::route(Message message, std::vector<Message>& mine) {
         peer.channel.send(message);
   }
   if (message.to == self_ || message.to == kEveryOther) mine.push_back(std::move(message));
+}
+
+bool Link::is_sending() const {
+  return std::any_of(peers_.begin(), peers_.end(), [](const Peer& peer) { return peer.channel.open() && peer.channel.sending(); });
+}
+
+bool Link::leads_to(int host) const {
+  return std::any_of(peers_.begin(), peers_.end(),
+                     [&](const Peer& peer) { return peer.channel.open() && (self_ != 0 || peer.host == host); });
 }
 
 void Link::flush() {

@@ -11,7 +11,7 @@
 #include <string>
 #include <vector>
 
-#include "engine/tools/ptlrun/link.hpp"
+#include "engine/tools/ptlrun/hosts/link.hpp"
 #include "engine/tools/ptlrun/server.hpp"
 
 namespace portunus::launch {
@@ -28,6 +28,7 @@ struct HostsHandlers {
   std::function<void(int status, const std::string& sentence, Ending ending)> end;
   std::function<void(const std::string& sentence)> lost;  // one of them cannot be reached any more
   std::function<void(int number)> signal;
+  std::function<bool(const Message& message)> record;  // of HostRecords; false: it makes no sense
 };
 
 class Hosts {

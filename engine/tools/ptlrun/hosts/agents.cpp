@@ -1,7 +1,7 @@
 // Starting ptlruns on other hosts.
 //
 // Thread: ptlrun's main thread; between fork and exec only system calls.
-#include "engine/tools/ptlrun/agents.hpp"
+#include "engine/tools/ptlrun/hosts/agents.hpp"
 
 #include <arpa/inet.h>
 #include <fcntl.h>
@@ -96,6 +96,7 @@ std::string command_for(const Options& options, size_t index, int port) {
   if (options.universe > 0) line << " --universe " << options.universe;
   if (options.tag_output) line << " --tag-output";
   if (options.keep_going) line << " --keep-going";
+  if (!options.record.empty()) line << " --record " << quoted(options.record);
   for (char** item = environ; *item != nullptr; ++item)
     for (const char* prefix : kCarried)
       if (std::strncmp(*item, prefix, std::strlen(prefix)) == 0) line << " -x " << quoted(*item);

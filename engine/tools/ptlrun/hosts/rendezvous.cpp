@@ -15,7 +15,7 @@
 #include <memory>
 
 #include "engine/host/keep_alive.hpp"
-#include "engine/tools/ptlrun/link.hpp"
+#include "engine/tools/ptlrun/hosts/link.hpp"
 
 namespace portunus::launch {
 namespace {

@@ -1,7 +1,7 @@
 // Messages between the hosts of a job once it runs.
 //
 // Thread: ptlrun's main thread.
-#include "engine/tools/ptlrun/hosts.hpp"
+#include "engine/tools/ptlrun/hosts/hosts.hpp"
 
 #include <algorithm>
 
@@ -134,6 +134,8 @@ void Hosts::take(const Message& message) {
       if (good) take_finished(message.from);
       break;
     case Word::all_finished: all_finished_ = true; break;
+    case Word::clock:
+    case Word::record: good = handlers_.record(message); break;
     case Word::end: {
       const auto status = reader.number();
       const std::string sentence = reader.text();

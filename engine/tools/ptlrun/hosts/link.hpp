@@ -10,8 +10,8 @@
 #include <string>
 #include <vector>
 
-#include "engine/tools/ptlrun/agents.hpp"
 #include "engine/tools/ptlrun/channel.hpp"
+#include "engine/tools/ptlrun/hosts/agents.hpp"
 #include "engine/tools/ptlrun/job.hpp"
 #include "engine/tools/ptlrun/options.hpp"
 #include "engine/tools/ptlrun/wire.hpp"
@@ -34,6 +34,11 @@ class Link {
 
   // The messages that have arrived for this host. A connection that breaks is closed and named in `failure`.
   std::vector<Message> service(const std::vector<pollfd>& list, std::string& failure);
+
+  // Whether anything is queued.
+  bool is_sending() const;
+  // Whether that host can be reached; through host 0, for others than that.
+  bool leads_to(int host) const;
 
   // Tries for a short while to get out what is queued.
   void flush();
