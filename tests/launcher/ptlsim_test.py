@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""ptlsim_test.py PTLSIM PTLRUN GOALC SIMULATED SIMULATED_CXX STATIC HALO CONJUGATE_GRADIENT HEAT_RMA: programs simulated, beside their real runs."""
+"""ptlsim_test.py PTLSIM PTLRUN GOALC SIMULATED SIMULATED_CXX STATIC HALO CONJUGATE_GRADIENT HEAT_RMA [OPENMP]: programs simulated, beside their real runs."""
 import collections
 import json
 import os
@@ -43,6 +43,14 @@ class Results(unittest.TestCase):
         for rank in range(3):
             lines = [line for line in done.stdout.splitlines() if line.startswith(f"[{rank}] ")]
             self.assertEqual(lines, [f"[{rank}] {text}" for text in ("begins", "caught what was thrown", f"ends with {rank}")])
+
+    def test_parallel_regions_run_on_one_thread_of_each_rank(self):
+        if not OPENMP:
+            self.skipTest("the compiler has no OpenMP")
+        for ranks in (2, 64):
+            done = simulate(ranks, "--untagged", OPENMP[0], OMP_NUM_THREADS="2")
+            self.assertEqual((done.returncode, done.stderr), (0, ""))
+            self.assertEqual(done.stdout, f"{ranks * 499500 + 1000 * ranks * (ranks - 1) // 2}\n" * ranks)
 
     def test_options_and_random_numbers_are_each_ranks_own(self):
         done = simulate(3, SIMULATED, "chance", "-v", "5")
@@ -260,5 +268,5 @@ class Refusals(unittest.TestCase):
 
 
 if __name__ == "__main__":
-    PTLSIM, PTLRUN, GOALC, SIMULATED, SIMULATED_CXX, STATIC, HALO, CONJUGATE_GRADIENT, HEAT_RMA = sys.argv[1:10]
+    PTLSIM, PTLRUN, GOALC, SIMULATED, SIMULATED_CXX, STATIC, HALO, CONJUGATE_GRADIENT, HEAT_RMA, *OPENMP = sys.argv[1:]
     unittest.main(argv=sys.argv[:1])

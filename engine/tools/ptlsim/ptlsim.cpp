@@ -109,6 +109,8 @@ class Record {
 void set_environment(const JobOptions& job) {
   setenv("PTL_PROGRESS", "caller", 1);
   setenv("PTL_STDOUT", "block", 1);  // each rank's own is told by the line
+  // A rank is a single thread, and so are its parallel regions, whatever number of threads they ask for.
+  for (const char* const limit : {"OMP_THREAD_LIMIT", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS"}) setenv(limit, "1", 1);
   if (job.network.rendezvous) setenv("MPIADI_EAGER_LIMIT", std::to_string(job.network.rendezvous).c_str(), 1);
 }
 
