@@ -18,6 +18,7 @@ ALIGNED = ["-falign-functions=64", "-falign-loops=64", "-falign-jumps=32"]
 # keeps ours from the faster of libfabric's two; Debian's MPICH is over UCX, and takes shared memory in spite of MPIR_CVAR_NOLOCAL.
 TCP = {"ours": {"PTL_NODE": "0", "PTL_FABRIC_PROVIDER": "tcp"}, "MPICH": {"MPIR_CVAR_NOLOCAL": "1", "FI_PROVIDER": "tcp", "UCX_TLS": "tcp,self"},
        "Open MPI": {"OMPI_MCA_btl": "tcp,self", "OMPI_MCA_pml": "ob1"}}
+TCP_OF_SHMEM = {"ours": TCP["ours"], "Open MPI": {"UCX_TLS": "tcp,self"}}
 
 OURS = "Portunus"
 

@@ -1,6 +1,6 @@
-"""The MPI programs that are measured: where their sources lie, how they are compiled for each library, and who has them compiled.
+"""The programs that are measured: where their sources lie, how they are compiled for each library, and who has them compiled.
 
-A bundle (bench/bundle/pack.py) holds them compiled, and no compiler: there they are taken from its .build/programs."""
+A bundle (bench/bundle/pack.py) holds those of MPI compiled, and no compiler: there they are taken from its .build/programs."""
 
 import collections
 import shutil
@@ -8,32 +8,60 @@ import sys
 
 import facts
 
-Library = collections.namedtuple("Library", "name compiler launch packages")  # the launcher up to the number of ranks
+# The launcher up to the number of ranks; what stands behind the sources where a program is compiled.
+Library = collections.namedtuple("Library", "name compiler launch packages behind", defaults=[()])
 PEERS = [
     Library("MPICH", "mpicc.mpich", ["mpiexec.mpich", "-n"], "mpich and libmpich-dev"),
     Library("Open MPI", "mpicc.openmpi", ["mpirun.openmpi", "--allow-run-as-root", "--oversubscribe", "-n"],
             "openmpi-bin and libopenmpi-dev"),
 ]
+PEERS_OF = {
+    "mpi": PEERS,
+    "shmem": [Library("Open MPI", "oshcc.openmpi" if shutil.which("oshcc.openmpi") else "oshcc",
+                      ["oshrun", "--allow-run-as-root", "--oversubscribe", "-n"], "openmpi-bin and libopenmpi-dev")],
+}
+# Interfaces of our own: folders of headers, {folder of the build: library}.
+OWN = {
+    "portals": (["portals"], {"portals": "portals"}),
+    "goal": (["portals", "engine/goal"], {"portals": "portals"}),
+}
+WRAPPERS = {"mpi": "mpi-adi/wrappers/mpicc", "shmem": "shmem/wrappers/oshcc"}
 # What ours takes of a build folder.
+TARGETS_OF = {
+    "shmem": ["engine/tools/ptlrun", "portals/libportals.so.4.3.0", "shmem/libshmem.so.1.6.0"],
+    "portals": ["engine/tools/ptlrun", "portals/libportals.so.4.3.0"],
+    "goal": ["engine/tools/ptlrun", "portals/libportals.so.4.3.0"],
+}
 TARGETS = ["engine/tools/ptlrun", "portals/libportals.so.4.3.0", "mpi-adi/libmpi_abi.so.1", "mpi-adi/libmpi.so"]
+TARGETS_OF["mpi"] = TARGETS
 TARGETS_OF_RECORD = ["engine/tools/goalc", "engine/tools/goalrun", "engine/tools/record/libportunus_record.so.0"]
 SOURCES = {path.stem: [path] for place in ("compare_mpi", "compare_history", "compare_hybrid", "compare_crowd", "apps/mpi")
            for path in sorted((facts.ROOT / "bench" / place).glob("*.c"))}
 SOURCES["breadth"] = sorted((facts.ROOT / "bench/compare_breadth").glob("*.c"))
+# Of other interfaces than MPI, by their names.
+SOURCES_OF = {interface: {"breadth": sorted((facts.ROOT / "bench/compare_breadth" / interface).glob("*.c"))} for interface in ("shmem", "portals", "goal")}
+SOURCES_OF["mpi"] = SOURCES
 # The same for all libraries.
 OPTIONS = ["-std=gnu11", "-O2", "-w", *facts.ALIGNED]
 OPTIONS_OF = {"hybrid": ["-fopenmp", "-pthread"]}
 COMPILED = facts.ROOT / ".build/programs"  # in a bundle
 
 
-def ours(build):
-    return Library(facts.OURS, str(build / "mpi-adi/wrappers/mpicc"), [str(build / "engine/tools/ptlrun"), "-n"], "")
+def ours(build, interface="mpi"):
+    launch = [str(build / "engine/tools/ptlrun"), "-n"]
+    if interface in WRAPPERS:
+        return Library(facts.OURS, str(build / WRAPPERS[interface]), launch, "")
+    headers, taken = OWN[interface]
+    behind = [f"-I{facts.ROOT / folder}" for folder in headers]
+    for folder, library in taken.items():
+        behind += [f"-L{build / folder}", f"-Wl,-rpath,{build / folder}", f"-l{library}"]
+    return Library(facts.OURS, "cc", launch, "", behind)
 
 
-def libraries(build):
+def libraries(build, interface="mpi"):
     """Ours, and the peers that are here."""
-    found = [ours(build)]
-    for peer in PEERS:
+    found = [ours(build, interface)]
+    for peer in PEERS_OF.get(interface, []):
         needed = peer.launch[:1] if facts.is_bundle() else [peer.compiler, peer.launch[0]]
         missing = [tool for tool in needed if not shutil.which(tool)]
         if missing:
@@ -48,23 +76,24 @@ def program_of(folder, library, name):
     return (COMPILED if facts.is_bundle() else folder) / facts.slug(library.name) / name
 
 
-def compile_all(found, names, folder, options=()):
+def compile_all(found, names, folder, options=(), interface="mpi"):
     """The named programs for all these libraries, with these options besides: in `folder`, unless they came compiled."""
     for library in found:
         for name in names:
             program = program_of(folder, library, name)
             if facts.is_bundle():
-                if not program.is_file():
-                    raise facts.Refusal(f"this bundle has no program '{name}' for {library.name}")
+                if interface != "mpi" or not program.is_file():
+                    raise facts.Refusal(f"this bundle has no program '{name}' of {interface} for {library.name}")
                 continue
             program.parent.mkdir(exist_ok=True)
-            done = facts.run([library.compiler, *OPTIONS, *OPTIONS_OF.get(name, []), *options, *map(str, SOURCES[name]), "-o", str(program), "-lm"])
+            sources = map(str, SOURCES_OF[interface][name])
+            done = facts.run([library.compiler, *OPTIONS, *OPTIONS_OF.get(name, []), *options, *sources, "-o", str(program), *library.behind, "-lm"])
             if done.returncode:
-                raise facts.Refusal(f"{name}.c does not compile with {library.name}: {facts.why_failed(done)}")
+                raise facts.Refusal(f"{name} of {interface} does not compile with {library.name}: {facts.why_failed(done)}")
 
 
-def for_each(build, folder, name, options=()):
+def for_each(build, folder, name, options=(), interface="mpi"):
     """The named program for each library that is here: {library: (program, launcher up to the number of ranks)}."""
-    found = libraries(build)
-    compile_all(found, [name], folder, options)
+    found = libraries(build, interface)
+    compile_all(found, [name], folder, options, interface)
     return {library.name: (str(program_of(folder, library, name)), library.launch) for library in found}

@@ -5,11 +5,8 @@
  */
 #include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
 
 #include "kinds.h"
-
-enum { kFirst = 40 };
 
 int me, ranks, right, left;
 double *sent, *received;
@@ -18,13 +15,6 @@ MPI_Datatype *types;
 
 static const struct Kind *const tables[] = {point_to_point, requests, collectives, nonblocking, persistent,
                                             neighbours,     one_sided, objects,    local_calls, files};
-
-static const struct Kind *find(const char *name) {
-    for (size_t t = 0; t < sizeof tables / sizeof tables[0]; ++t)
-        for (const struct Kind *kind = tables[t]; kind->name; ++kind)
-            if (strcmp(kind->name, name) == 0) return kind;
-    return NULL;
-}
 
 static void make_room(void) {
     sent = calloc((size_t)ranks * kCount, 2 * sizeof *sent);
@@ -41,17 +31,11 @@ static void make_room(void) {
     }
 }
 
-static double rounds(const struct Kind *kind, long count) {
-    const double begin = MPI_Wtime();
-    for (long i = 0; i < count; ++i) kind->round();
-    return (MPI_Wtime() - begin) * 1e6 / (double)count;
-}
-
 int main(int argc, char **argv) {
     MPI_Init(&argc, &argv);
     MPI_Comm_rank(MPI_COMM_WORLD, &me);
     MPI_Comm_size(MPI_COMM_WORLD, &ranks);
-    const struct Kind *const kind = argc == 3 ? find(argv[1]) : NULL;
+    const struct Kind *const kind = argc == 3 ? find_kind(tables, sizeof tables / sizeof tables[0], argv[1]) : NULL;
     const long count = argc == 3 ? atol(argv[2]) : 0;
     if (kind == NULL || count < 2 * kFirst) {
         if (me == 0) fprintf(stderr, "usage: breadth KIND ROUNDS(%d..); 'bench/breadth --help' lists the kinds\n", 2 * kFirst);
@@ -66,12 +50,10 @@ int main(int argc, char **argv) {
     left = (me + ranks - 1) % ranks;
     make_room();
     if (kind->prepare) kind->prepare();
-    double took[2], slowest[2];
-    took[0] = rounds(kind, kFirst);
-    rounds(kind, count / 2 - kFirst);
-    took[1] = rounds(kind, count - count / 2);
+    const struct Took took = measured(kind, count);
+    double mine[] = {took.first, took.later}, slowest[2];
     if (kind->end) kind->end();
-    MPI_Reduce(took, slowest, 2, MPI_DOUBLE, MPI_MAX, 0, MPI_COMM_WORLD);
+    MPI_Reduce(mine, slowest, 2, MPI_DOUBLE, MPI_MAX, 0, MPI_COMM_WORLD);
     if (me == 0) printf("breadth first=%.3f later=%.3f\n", slowest[0], slowest[1]);
     MPI_Finalize();
     return 0;

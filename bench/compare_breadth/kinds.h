@@ -3,19 +3,10 @@
 #define COMPARE_BREADTH_KINDS_H
 
 #include <mpi.h>
-#include <stddef.h>
 
-#ifndef NUMBERS /* bench/breadth --numbers */
-#define NUMBERS 16
-#endif
-enum { kCount = NUMBERS, kTag = 5, kMostRequests = 128 };
+#include "loop.h"
 
-struct Kind {
-    const char *name;
-    void (*round)(void);   /* one call, or the few that belong together */
-    void (*prepare)(void); /* before the first round, not measured; NULL: nothing */
-    void (*end)(void);     /* behind the last one; NULL: nothing */
-};
+enum { kTag = 5, kMostRequests = 128 };
 
 extern const struct Kind point_to_point[], requests[], collectives[], nonblocking[], persistent[], neighbours[], one_sided[], objects[],
     local_calls[], files[];
