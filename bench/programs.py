@@ -24,22 +24,27 @@ PEERS_OF = {
 OWN = {
     "portals": (["portals"], {"portals": "portals"}),
     "goal": (["portals", "engine/goal"], {"portals": "portals"}),
+    "peace": (["portals", "mpi-adi/ipc"], {"mpi-adi/ipc": "peace", "portals": "portals"}),
+    "views": (["portals", "shmem/views"], {"shmem/views": "vdc", "shmem": "shmem", "portals": "portals"}),
 }
 WRAPPERS = {"mpi": "mpi-adi/wrappers/mpicc", "shmem": "shmem/wrappers/oshcc"}
 # What ours takes of a build folder.
 TARGETS_OF = {
+    "mpi": ["engine/tools/ptlrun", "portals/libportals.so.4.3.0", "mpi-adi/libmpi_abi.so.1", "mpi-adi/libmpi.so"],
     "shmem": ["engine/tools/ptlrun", "portals/libportals.so.4.3.0", "shmem/libshmem.so.1.6.0"],
     "portals": ["engine/tools/ptlrun", "portals/libportals.so.4.3.0"],
     "goal": ["engine/tools/ptlrun", "portals/libportals.so.4.3.0"],
+    "peace": ["engine/tools/ptlrun", "portals/libportals.so.4.3.0", "mpi-adi/ipc/libpeace.so.0"],
+    "views": ["engine/tools/ptlrun", "portals/libportals.so.4.3.0", "shmem/libshmem.so.1.6.0", "shmem/views/libvdc.so.0"],
 }
-TARGETS = ["engine/tools/ptlrun", "portals/libportals.so.4.3.0", "mpi-adi/libmpi_abi.so.1", "mpi-adi/libmpi.so"]
-TARGETS_OF["mpi"] = TARGETS
+TARGETS = TARGETS_OF["mpi"]
 TARGETS_OF_RECORD = ["engine/tools/goalc", "engine/tools/goalrun", "engine/tools/record/libportunus_record.so.0"]
 SOURCES = {path.stem: [path] for place in ("compare_mpi", "compare_history", "compare_hybrid", "compare_crowd", "apps/mpi")
            for path in sorted((facts.ROOT / "bench" / place).glob("*.c"))}
 SOURCES["breadth"] = sorted((facts.ROOT / "bench/compare_breadth").glob("*.c"))
-# Of other interfaces than MPI, by their names.
-SOURCES_OF = {interface: {"breadth": sorted((facts.ROOT / "bench/compare_breadth" / interface).glob("*.c"))} for interface in ("shmem", "portals", "goal")}
+# Of other interfaces than MPI: a folder of each, beside MPI's sources.
+SOURCES_OF = {interface: {program: sorted((facts.ROOT / f"bench/compare_{program}" / interface).glob("*.c")) for program in ("breadth", "history")}
+              for interface in TARGETS_OF}
 SOURCES_OF["mpi"] = SOURCES
 # The same for all libraries.
 OPTIONS = ["-std=gnu11", "-O2", "-w", *facts.ALIGNED]

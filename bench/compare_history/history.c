@@ -1,21 +1,14 @@
 /* One kind of call in a loop, directly after MPI_Init or after a prelude: what do the first rounds take, and what the later ones?
  *
- * usage: history KIND BYTES PRELUDE ROUNDS. KIND and PRELUDE: see kinds[] and prelude(). Rank 0 prints one line: microseconds a round of
+ * usage: history KIND BYTES PRELUDE ROUNDS. KIND: see kinds[]; PRELUDE: see prelude() of loop.h. Rank 0 prints one line: microseconds a round of
  * the first 200 rounds and of the second half, and context switches a round of all threads of all ranks in the second half.
  * Written to what MPI-3 has, so that any library compiles it.
  */
-#ifndef _GNU_SOURCE
-#define _GNU_SOURCE
-#endif
 #include <mpi.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-#include <sys/resource.h>
-#include <time.h>
-#include <unistd.h>
 
-enum { kMostBytes = 65536, kFirst = 200, kTag = 5, kPreludeRounds = 1000 };
+#include "loop.h"
+
+enum { kTag = 5 };
 
 static int me, ranks, right, left, bytes;
 static char *sent, *received;
@@ -109,52 +102,29 @@ static void lock(long i) {
     MPI_Win_unlock(right, window);
 }
 
-static const struct { const char *name; void (*round)(long i); int epoch; } kinds[] = {
+const struct Kind kinds[] = {
     {"barrier", barrier, 0}, {"allreduce", allreduce, 0}, {"bcast", bcast, 0}, {"ibarrier", ibarrier, 0}, {"ibcast", ibcast, 0},
     {"iallreduce", iallreduce, 0}, {"iallreduce-test", iallreduce_test, 0}, {"ireduce", ireduce, 0}, {"ialltoall", ialltoall, 0},
     {"iallgather", iallgather, 0}, {"exchange", exchange, 0}, {"pingpong", pingpong, 0}, {"ssend", ssend, 0},
     {"receive-any", receive_any, 0}, {"probe", probe, 0}, {"allreduce-init", allreduce_init, 0}, {"put-flush", put_flush, 1},
-    {"fence", fence, 2}, {"lock", lock, 0},
+    {"fence", fence, 2}, {"lock", lock, 0}, {NULL, NULL, 0},
 };
-enum { kKinds = sizeof kinds / sizeof kinds[0] };
 
-static int kind_of(const char *name) {
-    for (int k = 0; k < kKinds; ++k)
-        if (strcmp(kinds[k].name, name) == 0) return k;
-    return -1;
-}
-
-static void rounds(int kind, long count) {
+void rounds(int kind, long count) {
     if (kinds[kind].epoch == 1) MPI_Win_lock_all(0, window);
     for (long i = 0; i < count; ++i) kinds[kind].round(i);
     if (kinds[kind].epoch == 1) MPI_Win_unlock_all(window);
-}
-
-/* none, compute (20 ms), sleep (20 ms), or the name of a kind: 1000 rounds of it. */
-static void prelude(const char *what) {
-    const struct timespec nap = {0, 20000000};
-    const int kind = kind_of(what);
-    if (kind >= 0) rounds(kind, kPreludeRounds);
-    else if (strcmp(what, "sleep") == 0) nanosleep(&nap, NULL);
-    else if (strcmp(what, "compute") == 0)
-        for (const double end = MPI_Wtime() + 0.02; MPI_Wtime() < end;) continue;
-}
-
-static double switches(void) {
-    struct rusage use;
-    getrusage(RUSAGE_SELF, &use);
-    return (double)(use.ru_nvcsw + use.ru_nivcsw);
 }
 
 int main(int argc, char **argv) {
     MPI_Init(&argc, &argv);
     MPI_Comm_rank(MPI_COMM_WORLD, &me);
     MPI_Comm_size(MPI_COMM_WORLD, &ranks);
-    const int kind = argc == 5 ? kind_of(argv[1]) : -1;
-    const long count = argc == 5 ? atol(argv[4]) : 0;
-    bytes = argc == 5 ? atoi(argv[2]) : 0;
-    if (kind < 0 || bytes < 8 || bytes > kMostBytes || count < 2 * kFirst) {
-        if (me == 0) fprintf(stderr, "usage: history KIND BYTES(8..%d) PRELUDE ROUNDS(%d..)\n", kMostBytes, 2 * kFirst);
+    const struct Arguments given = arguments(argc, argv);
+    const int kind = given.kind;
+    bytes = given.bytes;
+    if (kind < 0) {
+        if (me == 0) usage();
         MPI_Abort(MPI_COMM_WORLD, 2);
     }
     right = (me + 1) % ranks;
@@ -164,21 +134,10 @@ int main(int argc, char **argv) {
     persistent = MPI_REQUEST_NULL;
     char *exposed;
     if (kinds[kind].epoch != 0 || kind == kind_of("lock")) MPI_Win_allocate(kMostBytes, 1, MPI_INFO_NULL, MPI_COMM_WORLD, &exposed, &window);
-    prelude(argv[3]);
-    const double begin = MPI_Wtime();
-    rounds(kind, kFirst);
-    const double first = MPI_Wtime();
-    rounds(kind, count / 2 - kFirst);
-    double use = -switches();
-    const double middle = MPI_Wtime();
-    rounds(kind, count - count / 2);
-    const double end = MPI_Wtime();
-    use += switches();
-    double all;
-    MPI_Reduce(&use, &all, 1, MPI_DOUBLE, MPI_SUM, 0, MPI_COMM_WORLD);
-    if (me == 0)
-        printf("history first=%.3f later=%.3f switches=%.4f\n", (first - begin) * 1e6 / kFirst,
-               (end - middle) * 1e6 / (double)(count - count / 2), all / (double)(count - count / 2));
+    struct History took = history_of(given);
+    const double mine = took.switches;
+    MPI_Reduce(&mine, &took.switches, 1, MPI_DOUBLE, MPI_SUM, 0, MPI_COMM_WORLD);
+    if (me == 0) print_history(took);
     if (persistent != MPI_REQUEST_NULL) MPI_Request_free(&persistent);
     MPI_Barrier(MPI_COMM_WORLD);
     if (kinds[kind].epoch != 0 || kind == kind_of("lock")) MPI_Win_free(&window);
