@@ -81,8 +81,20 @@ def program_of(folder, library, name):
     return (COMPILED if facts.is_bundle() else folder) / facts.slug(library.name) / name
 
 
-def compile_all(found, names, folder, options=(), interface="mpi"):
-    """The named programs for all these libraries, with these options besides: in `folder`, unless they came compiled."""
+def blas(folder):
+    """(options for the compiler, and behind the sources) of a program with a BLAS, tried in `folder`; None and why there is none."""
+    source = folder / "blas.c"
+    source.write_text("#include <cblas.h>\nint main(void) { return (int)cblas_dnrm2(0, 0, 1); }\n", encoding="utf-8")
+    ways = [facts.run(["pkg-config", "--cflags", "--libs", name]) for name in ("openblas", "cblas", "blas")] if shutil.which("pkg-config") else []
+    for behind in [*(way.stdout.split() for way in ways if way.returncode == 0), ["-lopenblas"], ["-lcblas"]]:
+        headers = [word for word in behind if word.startswith("-I")]
+        if shutil.which("cc") and facts.run(["cc", *headers, str(source), "-o", str(folder / "blas"), *behind]).returncode == 0:
+            return (["-DWITH_BLAS", *headers], behind), None
+    return None, "no BLAS with cblas.h is installed; Debian's libopenblas-dev has one"
+
+
+def compile_all(found, names, folder, options=(), interface="mpi", behind=()):
+    """The named programs for all these libraries, with these options besides, and behind them: in `folder`, unless they came compiled."""
     for library in found:
         for name in names:
             program = program_of(folder, library, name)
@@ -92,13 +104,13 @@ def compile_all(found, names, folder, options=(), interface="mpi"):
                 continue
             program.parent.mkdir(exist_ok=True)
             sources = map(str, SOURCES_OF[interface][name])
-            done = facts.run([library.compiler, *OPTIONS, *OPTIONS_OF.get(name, []), *options, *sources, "-o", str(program), *library.behind, "-lm"])
+            done = facts.run([library.compiler, *OPTIONS, *OPTIONS_OF.get(name, []), *options, *sources, "-o", str(program), *library.behind, *behind, "-lm"])
             if done.returncode:
                 raise facts.Refusal(f"{name} of {interface} does not compile with {library.name}: {facts.why_failed(done)}")
 
 
-def for_each(build, folder, name, options=(), interface="mpi"):
+def for_each(build, folder, name, options=(), interface="mpi", behind=()):
     """The named program for each library that is here: {library: (program, launcher up to the number of ranks)}."""
     found = libraries(build, interface)
-    compile_all(found, [name], folder, options, interface)
+    compile_all(found, [name], folder, options, interface, behind)
     return {library.name: (str(program_of(folder, library, name)), library.launch) for library in found}

@@ -7,8 +7,13 @@
  *   put        they put 8 bytes into the next one's window and fence
  *   multiple   each thread exchanges 64 bytes with the thread of its number on the next rank (MPI_THREAD_MULTIPLE)
  *   pool       as allreduce, but the sums are made by threads of the program's own that wait on a condition in between
+ *   matrix     as allreduce, but a matrix product is computed, by the threads of a BLAS (no more than there are processors); the ranks
+ *              share out its rows. Compiled with WITH_BLAS alone
  * Written to what MPI-3 has, so that any library compiles it.
  */
+#ifdef WITH_BLAS
+#include <cblas.h>
+#endif
 #include <mpi.h>
 #include <omp.h>
 #include <pthread.h>
@@ -16,7 +21,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { kDoubles = 4000000, kHalo = 1024, kMostThreads = 256, kTag = 7 };
+enum { kDoubles = 4000000, kHalo = 1024, kMostThreads = 256, kTag = 7, kSide = 256 };
 
 static int me, ranks, right, left;
 static long count;
@@ -102,9 +107,36 @@ static double pool(void) {
     return all;
 }
 
+/* Rows of A have 1, 2 or 3 throughout, columns of B 1 to 5, so that each number of the product is known. */
+#ifdef WITH_BLAS
+static double a[kSide * kSide], b[kSide * kSide], c[kSide * kSide];
+static void fill_matrices(void) {
+    for (int i = 0; i < kSide * kSide; ++i) {
+        a[i] = 1 + i / kSide % 3;
+        b[i] = 1 + i % kSide % 5;
+    }
+}
+static double matrix(void) {
+    const int rows = kSide > ranks ? kSide / ranks : 1, last = rows - 1;
+    double sum, all;
+    cblas_dgemm(CblasRowMajor, CblasNoTrans, CblasNoTrans, rows, kSide, kSide, 1, a, kSide, b, kSide, 0, c, kSide);
+    sum = c[0] + c[last * kSide + kSide - 1];
+    MPI_Allreduce(&sum, &all, 1, MPI_DOUBLE, MPI_SUM, MPI_COMM_WORLD);
+    if (all != ranks * (double)kSide * (1 + (1 + last % 3) * (1 + (kSide - 1) % 5))) {
+        fprintf(stderr, "hybrid: the product is wrong\n");
+        MPI_Abort(MPI_COMM_WORLD, 3);
+    }
+    c[0] = c[last * kSide + kSide - 1] = 0;
+    return all;
+}
+#else
+static void fill_matrices(void) {}
+#define matrix NULL
+#endif
+
 int main(int argc, char **argv) {
     static const struct { const char *name; double (*round)(void); } kinds[] = {
-        {"allreduce", allreduce}, {"halo", halo}, {"put", put}, {"multiple", multiple}, {"pool", pool}};
+        {"allreduce", allreduce}, {"halo", halo}, {"put", put}, {"multiple", multiple}, {"pool", pool}, {"matrix", matrix}};
     double (*round)(void) = NULL;
     int level;
     const int threads = omp_get_max_threads();
@@ -115,7 +147,7 @@ int main(int argc, char **argv) {
     MPI_Comm_rank(MPI_COMM_WORLD, &me);
     MPI_Comm_size(MPI_COMM_WORLD, &ranks);
     if (!round || rounds < 1 || threads > kMostThreads) {
-        if (me == 0) fprintf(stderr, "usage: hybrid allreduce|halo|put|multiple|pool ROUNDS, with OMP_NUM_THREADS up to %d\n", kMostThreads);
+        if (me == 0) fprintf(stderr, "usage: hybrid allreduce|halo|put|multiple|pool|matrix ROUNDS, with OMP_NUM_THREADS up to %d\n", kMostThreads);
         MPI_Abort(MPI_COMM_WORLD, 2);
     }
     right = (me + 1) % ranks;
@@ -123,6 +155,7 @@ int main(int argc, char **argv) {
     count = kDoubles / ranks;
     data = malloc((size_t)count * sizeof *data);
     for (long i = 0; i < count; ++i) data[i] = (double)i;
+    fill_matrices();
     double *exposed;
     MPI_Win_allocate(sizeof *exposed, 1, MPI_INFO_NULL, MPI_COMM_WORLD, &exposed, &window);
     pthread_t pool_threads[kMostThreads];
