@@ -1,7 +1,8 @@
 /* One kind of MPI call in a loop from MPI_Init on: what do its first rounds take, and what the later ones?
  *
  * usage: breadth KIND ROUNDS. Rank 0 prints one line: microseconds a round, of the rank that takes longest, of the first 40 rounds and of
- * the second half; or "breadth absent", where the library's MPI is older than the call. Written to MPI-3, and MPI-4 where there is one.
+ * the second half, and context switches a round there, the mean of the ranks; or "breadth absent", where the library's MPI is older than
+ * the call. Written to MPI-3, and MPI-4 where there is one.
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -51,10 +52,11 @@ int main(int argc, char **argv) {
     make_room();
     if (kind->prepare) kind->prepare();
     const struct Took took = measured(kind, count);
-    double mine[] = {took.first, took.later}, slowest[2];
+    double mine[] = {took.first, took.later}, slowest[2], switches;
     if (kind->end) kind->end();
     MPI_Reduce(mine, slowest, 2, MPI_DOUBLE, MPI_MAX, 0, MPI_COMM_WORLD);
-    if (me == 0) printf("breadth first=%.3f later=%.3f\n", slowest[0], slowest[1]);
+    MPI_Reduce(&took.switches, &switches, 1, MPI_DOUBLE, MPI_SUM, 0, MPI_COMM_WORLD);
+    if (me == 0) printf("breadth first=%.3f later=%.3f switches=%.4f\n", slowest[0], slowest[1], switches / ranks);
     MPI_Finalize();
     return 0;
 }

@@ -14,18 +14,19 @@ static inline void expect(int right) { wrong |= !right; }
 
 /* Collective, once. Not 0: some rank's data were wrong. */
 static inline int report(const struct Kind *kind, struct Took took, int rank, int ranks) {
-    const double mine[] = {took.first, took.later, wrong};
-    double most[3] = {0};
+    const double mine[] = {took.first, took.later, wrong, took.switches};
+    double most[3] = {0}, switches = 0;
     if (PtlxJobPut("breadth", mine, sizeof mine) != PTL_OK || PtlxJobFence() != PTL_OK) PtlxJobAbort(4, "breadth: no results");
     for (int r = 0; r < ranks; ++r) {
-        double its[3];
+        double its[4];
         size_t size = sizeof its;
         if (PtlxJobGet(r, "breadth", its, &size) != PTL_OK) PtlxJobAbort(4, "breadth: no results of a rank");
         for (int i = 0; i < 3; ++i)
             if (its[i] > most[i]) most[i] = its[i];
+        switches += its[3];
     }
     if (rank == 0 && most[2] > 0) fprintf(stderr, "breadth: the data of %s are wrong\n", kind->name);
-    if (rank == 0 && most[2] == 0) printf("breadth first=%.3f later=%.3f\n", most[0], most[1]);
+    if (rank == 0 && most[2] == 0) printf("breadth first=%.3f later=%.3f switches=%.4f\n", most[0], most[1], switches / ranks);
     return most[2] > 0 ? 3 : 0;
 }
 

@@ -4,6 +4,7 @@
 
 #include <stddef.h>
 #include <string.h>
+#include <sys/resource.h>
 #include <time.h>
 
 #ifndef NUMBERS /* bench/breadth --numbers */
@@ -18,9 +19,9 @@ struct Kind {
     void (*end)(void);     /* behind the last one; NULL: nothing */
 };
 
-/* Microseconds a round of one rank: of the first kFirst rounds, and of the second half. */
+/* Microseconds a round of one rank: of the first kFirst rounds, and of the second half; and context switches of all its threads there. */
 struct Took {
-    double first, later;
+    double first, later, switches;
 };
 
 static inline const struct Kind *find_kind(const struct Kind *const *tables, size_t count, const char *name) {
@@ -38,11 +39,19 @@ static inline double rounds_of(const struct Kind *kind, long count) {
     return ((double)(to.tv_sec - from.tv_sec) * 1e6 + (double)(to.tv_nsec - from.tv_nsec) * 1e-3) / (double)count;
 }
 
+static inline double switches_so_far(void) {
+    struct rusage use;
+    getrusage(RUSAGE_SELF, &use);
+    return (double)(use.ru_nvcsw + use.ru_nivcsw);
+}
+
 static inline struct Took measured(const struct Kind *kind, long count) {
     struct Took took;
     took.first = rounds_of(kind, kFirst);
     rounds_of(kind, count / 2 - kFirst);
+    const double before = switches_so_far();
     took.later = rounds_of(kind, count - count / 2);
+    took.switches = (switches_so_far() - before) / (double)(count - count / 2);
     return took;
 }
 

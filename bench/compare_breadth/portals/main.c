@@ -1,7 +1,7 @@
 /* One kind of Portals call in a loop from PtlInit on: what do its first rounds take, and what the later ones?
  *
  * usage: breadth_portals KIND ROUNDS. Rank 0 prints one line: microseconds a round, of the rank that takes longest, of the first 40 rounds
- * and of the second half.
+ * and of the second half, and context switches a round there, the mean of the ranks.
  */
 #include "kinds.h"
 

@@ -1,7 +1,8 @@
 /* One kind of SHMEM call in a loop from shmem_init on: what do its first rounds take, and what the later ones?
  *
  * usage: breadth_shmem KIND ROUNDS. PE 0 prints one line: microseconds a round, of the PE that takes longest, of the first 40 rounds and of
- * the second half; or "breadth absent", where the library's OpenSHMEM is older than the call. Written to 1.4, and 1.6 where there is one.
+ * the second half, and context switches a round there, the mean of the PEs; or "breadth absent", where the library's OpenSHMEM is older than
+ * the call. Written to 1.4, and 1.6 where there is one.
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -26,18 +27,21 @@ static void make_room(void) {
 
 /* Every PE's results at PE 0. */
 static void report(const char *name, struct Took took) {
-    double *const all = shmem_calloc((size_t)pes, 3 * sizeof *all);
-    const double mine[] = {took.first, took.later, wrong};
-    double most[3] = {0};
-    shmem_double_put(all + 3 * me, mine, 3, 0);
+    enum { kResults = 4 };
+    double *const all = shmem_calloc((size_t)pes, kResults * sizeof *all);
+    const double mine[kResults] = {took.first, took.later, wrong, took.switches};
+    double most[kResults] = {0}, switches = 0;
+    shmem_double_put(all + kResults * me, mine, kResults, 0);
     shmem_barrier_all();
-    for (int i = 0; me == 0 && i < 3 * pes; ++i)
-        if (all[i] > most[i % 3]) most[i % 3] = all[i];
+    for (int i = 0; me == 0 && i < kResults * pes; ++i) {
+        if (all[i] > most[i % kResults]) most[i % kResults] = all[i];
+        if (i % kResults == 3) switches += all[i];
+    }
     if (most[2] > 0) {
         fprintf(stderr, "breadth: the data of %s are wrong\n", name);
         shmem_global_exit(3);
     }
-    if (me == 0) printf("breadth first=%.3f later=%.3f\n", most[0], most[1]);
+    if (me == 0) printf("breadth first=%.3f later=%.3f switches=%.4f\n", most[0], most[1], switches / pes);
     fflush(stdout);
     shmem_barrier_all(); /* what was printed counts: some libraries crash when they end */
 }
