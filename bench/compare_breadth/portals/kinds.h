@@ -11,8 +11,8 @@
 #define TRY(call) do { if ((call) != PTL_OK) PtlxJobAbort(1, #call " failed"); } while (0)
 
 enum { kLong = 32768, kBits = 7 }; /* kLong longs are 256 KiB */
-/* Portal table entries of the matching interface: arrivals are counted; are events; come before their list entry. And the other one's. */
-enum { kCounted = 3, kTold = 4, kLate = 5, kPlain = 6 };
+/* Portal table entries: arrivals are counted; are events; come before their list entry; without matching; when all have ended. */
+enum { kCounted = 3, kTold = 4, kLate = 5, kPlain = 6, kMeeting = 7 };
 
 extern const struct Kind moves[], arrivals[], objects[], counters_and_queues[], triggered[];
 
