@@ -266,7 +266,10 @@ class BasicProgress {
   }
   // False: the door has just been changed by somebody else.
   bool nudge_engine() {
-    return door_->nudge(door_->read(), [&](Sleeper who, bool by_socket) { sleeping_->wake(*door_, who, by_socket); });
+    return door_->nudge(door_->read(), [&](Sleeper who, bool by_socket) {
+      ++engine_->stats().rings;
+      sleeping_->wake(*door_, who, by_socket);
+    });
   }
   bool has_parked_thread() const { return plan_.mode != ProgressMode::caller && !plan_.engine_spins; }
   // A sleeper watches its own bits and those of pollers that are pending. True: there are any, and all processors are to fence.
@@ -348,10 +351,11 @@ class BasicProgress {
   Word passive_;    // of these, those on *passive_word_
   Word listening_;  // one waiter at a time sleeps on descriptors, where there is no engine thread
   Word aborts_;
-  typename Memory::Hint naps_long_;  // the engine thread, which has had no news for a while
-  typename Memory::Hint news_;       // that came since that thread has begun its nap
-  typename Memory::Hint comings_;    // how often application threads came since anybody stepped
-  typename Memory::Hint unsaid_;     // how often they left without having waited
+  typename Memory::Hint naps_long_;      // the engine thread, which has had no news for a while
+  typename Memory::Hint news_;           // that came since that thread has begun its nap
+  typename Memory::Hint rung_for_news_;  // it is to nap in place of sleeping: an application thread is there, which has begun something
+  typename Memory::Hint comings_;        // how often application threads came since anybody stepped
+  typename Memory::Hint unsaid_;         // how often they left without having waited
   Heartbeat<Memory> heartbeat_;
 };
 

@@ -39,7 +39,10 @@ void BasicProgress<Memory>::run_parked() {
     Memory::mark(11, seen | static_cast<uint32_t>(rung) << 1);
     const uint32_t word = door_->read();
     if (stop_.load()) return;
-    if (is_attended(word, seen) && (!rung || seen == attention_->kInside)) {
+    // An application thread has rung which is there: to look at once would end in sleep again, from which its next call would ring.
+    const bool for_news = rung_for_news_.load_relaxed() != 0;
+    if (for_news) rung_for_news_.store(0);
+    if ((is_attended(word, seen) && (!rung || seen == attention_->kInside)) || for_news) {
       const bool had_news = news_.load_relaxed() != 0;
       news_.store(0);
       const int64_t nap_ns = policy.attended_ns(plan_.network_open() || had_news);

@@ -246,7 +246,10 @@ template <class Memory>
   // An engine thread that sleeps for long does not know that it is to look again and again.
   if (news) {
     news_.store(1);
-    if (naps_long_.load_relaxed() != 0 || BasicDoorbell<typename Memory::Node>::who(door_->read()) == Sleeper::engine) nudge_engine();
+    if (naps_long_.load_relaxed() != 0 || BasicDoorbell<typename Memory::Node>::who(door_->read()) == Sleeper::engine) {
+      rung_for_news_.store(1);
+      nudge_engine();
+    }
   }
   if (!filled(Guard::queue_look) || plan_.mode == ProgressMode::offload || !take()) return;
   run_queued();
