@@ -23,6 +23,16 @@ uint64_t now_ns() {
   return static_cast<uint64_t>(time.tv_sec) * 1'000'000'000 + static_cast<uint64_t>(time.tv_nsec);
 }
 
+// Writes into a file of records, which this disk has no room for, what a rank writes that has none: goalc tells it.
+void say_cut(const std::string& path) {
+  record::Header header;
+  header.state = record::State::no_space;
+  const auto at = reinterpret_cast<const char*>(&header.state) - reinterpret_cast<const char*>(&header);
+  std::fstream file(path, std::ios::binary | std::ios::in | std::ios::out);
+  file.seekp(at);
+  file.write(reinterpret_cast<const char*>(&header.state), sizeof header.state);
+}
+
 }  // namespace
 
 void HostRecords::begin() {
@@ -121,9 +131,15 @@ bool HostRecords::take_piece(const Message& message) {
   if (!reader.complete() || plan_.host_id != 0) return false;
   if (rank == kNoRank) return complete_.insert(message.from).second;
   if (plan_.host_of(static_cast<int>(rank)) != message.from || complete_.contains(message.from)) return false;
-  // A piece that does not fit on this disk is missing; goalc says that the rank's records are cut.
-  std::ofstream(record::file_of(folder_, static_cast<int>(rank)), std::ios::binary | std::ios::app)
-      .write(piece.data(), static_cast<std::streamsize>(piece.size()));
+  if (cut_.contains(rank)) return true;
+  const std::string path = record::file_of(folder_, static_cast<int>(rank));
+  std::ofstream file(path, std::ios::binary | std::ios::app);
+  file.write(piece.data(), static_cast<std::streamsize>(piece.size()));
+  file.close();
+  if (!file) {
+    cut_.insert(rank);
+    say_cut(path);
+  }
   return true;
 }
 

@@ -46,6 +46,7 @@ class HostRecords {
   std::string folder_;
   Clock::time_point last_news_ = Clock::now();
   std::set<int> complete_;  // host 0: the hosts that have sent all
+  std::set<uint32_t> cut_;  // host 0: the ranks whose records do not fit on the disk
   // The others:
   int asked_ = 0;
   uint64_t asked_at_ = 0, least_trip_ = UINT64_MAX;
