@@ -38,7 +38,7 @@ TARGETS_OF = {
     "views": ["engine/tools/ptlrun", "portals/libportals.so.4.3.0", "shmem/libshmem.so.1.6.0", "shmem/views/libvdc.so.0"],
 }
 TARGETS = TARGETS_OF["mpi"]
-TARGETS_OF_RECORD = ["engine/tools/goalc", "engine/tools/goalrun", "engine/tools/record/libportunus_record.so.0"]
+TARGETS_OF_RECORD = ["engine/tools/goalc", "engine/tools/goalrun", "engine/tools/goaltune", "engine/tools/record/libportunus_record.so.0"]
 SOURCES = {path.stem: [path] for place in ("compare_mpi", "compare_history", "compare_hybrid", "compare_crowd", "apps/mpi")
            for path in sorted((facts.ROOT / "bench" / place).glob("*.c"))}
 SOURCES["breadth"] = sorted((facts.ROOT / "bench/compare_breadth").glob("*.c"))
