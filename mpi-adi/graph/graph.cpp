@@ -209,7 +209,7 @@ int Graph::begin_run(const char* function, MPI_Request* handle) {
 }
 
 void Graph::find_cause() {
-  failed_ = domain && GOAL_Domain_revoked(domain) ? MPIX_ERR_REVOKED : ulfm::cause_of_failure(*comm, no_mistake);
+  failed_ = ulfm::cause_of_failure(*comm, no_mistake, domain);
   if (failed_ == MPI_SUCCESS) failed_ = MPI_ERR_PROC_ABORTED;
 }
 

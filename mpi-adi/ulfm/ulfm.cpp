@@ -125,11 +125,12 @@ bool is_tainted(const Communicator& comm) {
   return device::failures.count.load(std::memory_order_relaxed) != 0 && know_of_death(comm);
 }
 
-int cause_of_failure(Communicator& comm, bool (*differ)(Communicator&)) {
+int cause_of_failure(Communicator& comm, bool (*differ)(Communicator&), GOAL_Domain own) {
   for (const int member : members_of(comm)) device::meet(member);
   constexpr int kLooks = 200;
   for (int look = 0; look < kLooks; ++look) {
     device::poll_until([] { return false; });
+    if (own != nullptr && GOAL_Domain_revoked(own)) return MPIX_ERR_REVOKED;
     const GOAL_Domain domain = comm.collectives != nullptr ? comm.collectives->domain() : nullptr;
     if (domain != nullptr && GOAL_Domain_revoked(domain)) take(comm, false);
     if (comm.attention.load(std::memory_order_acquire) & Communicator::kRevoked) return MPIX_ERR_REVOKED;

@@ -9,6 +9,7 @@
 #include <memory>
 #include <vector>
 
+#include "engine/goal/goal_domain.h"
 #include "mpi-adi/comm/comm.hpp"
 
 namespace portunus::mpi::ulfm {
@@ -34,8 +35,8 @@ void drop_messages(const Communicator& comm);
 void forget(Communicator& comm);
 
 // Why something that was not the user's mistake has failed: MPIX_ERR_REVOKED or MPI_ERR_PROC_ABORTED. Waits for the news if it has to, a
-// second or two. `differ`: another reason has been found; 0 is returned then.
-int cause_of_failure(Communicator& comm, bool (*differ)(Communicator&));
+// second or two. `differ`: another reason has been found; 0 is returned then. `own`: a domain of its own, in which that is told, too.
+int cause_of_failure(Communicator& comm, bool (*differ)(Communicator&), GOAL_Domain own = nullptr);
 bool know_of_death(const Communicator& comm);
 // Has this rank acknowledged the death of a peer, as messages of the communicator name it?
 bool is_acknowledged(const Communicator& comm, int peer);
