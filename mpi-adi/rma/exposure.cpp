@@ -39,13 +39,14 @@ Exposures::~Exposures() {
 }
 
 // A sleeper that cannot be woken looks by itself after a while.
-void Exposures::tell(int rank, uint32_t ExposureLine::*count, uint32_t value) {
+void Exposures::tell(int rank, uint32_t ExposureLine::*count) {
   Peer& peer = at(rank);
   if (!peer.sought) {
     peer.sought = true;
     if (PtlxNodeWatch(device::device.ni, device::process(comm_.job_rank(rank)), &peer.watch) != PTL_OK) peer.watch = {};
   }
-  std::atomic_ref(peer.theirs->*count).store(value, std::memory_order_release);
+  const std::atomic_ref told(peer.theirs->*count);
+  told.store(told.load(std::memory_order_relaxed) + 1, std::memory_order_release);
   if (peer.watch.watched != nullptr) client::ring(peer.watch, kWatchBit);
 }
 

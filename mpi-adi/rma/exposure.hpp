@@ -40,8 +40,8 @@ class Exposures {
   void exclude(size_t rank) { peers_[rank] = {}; }
 
   bool reaches(int rank) const { return at(rank).theirs != nullptr; }
-  void post(int origin) { tell(origin, &ExposureLine::posted, ++at(origin).posted); }
-  void complete(int target) { tell(target, &ExposureLine::completed, ++at(target).completed); }
+  void post(int origin) { tell(origin, &ExposureLine::posted); }
+  void complete(int target) { tell(target, &ExposureLine::completed); }
   bool is_completed(int origin) const { return load(at(origin).ours->completed) != at(origin).waited; }
   // Wait for one post or one complete of that rank, and use it up: MPI_SUCCESS, or the class of the error.
   int take_post(int target);
@@ -49,10 +49,9 @@ class Exposures {
 
  private:
   struct Peer {
-    ExposureLine* theirs = nullptr;  // written by this rank
-    ExposureLine* ours = nullptr;    // read by this rank
-    uint32_t posted = 0, completed = 0;
-    uint32_t started = 0, waited = 0;
+    ExposureLine* theirs = nullptr;    // written by this rank
+    ExposureLine* ours = nullptr;      // read by this rank
+    uint32_t started = 0, waited = 0;  // of the counts in `ours`, so many are used
     bool sought = false;
     ptlx_watch_t watch{};
   };
@@ -60,7 +59,7 @@ class Exposures {
   const Peer& at(int rank) const { return peers_[static_cast<size_t>(rank)]; }
   // Acquire pairs with the release in tell().
   static uint32_t load(const uint32_t& count) { return std::atomic_ref(const_cast<uint32_t&>(count)).load(std::memory_order_acquire); }
-  void tell(int rank, uint32_t ExposureLine::*count, uint32_t value);
+  void tell(int rank, uint32_t ExposureLine::*count);
   int take(int rank, const char* what, const uint32_t ExposureLine::*count, uint32_t& used);
 
   const Communicator& comm_;

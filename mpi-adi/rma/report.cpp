@@ -23,7 +23,7 @@ class Part final : public Attachment {
 };
 
 // Makes the user's request, unless it has been made. False: there is none left.
-bool has_whole(const Access& access) {
+bool ensure_whole(const Access& access) {
   if (access.whole != nullptr) return true;
   Request* const whole = pool.claim(access.window->comm, false);
   if (whole == nullptr) return false;
@@ -44,7 +44,7 @@ bool has_whole(const Access& access) {
 client::By ticket(const Access& access, ptl_size_t bytes) {
   Window& window = *access.window;
   if (!access.reports) return bytes <= client::kMostTogether ? window.operations.by(window.together) : window.operations.own();
-  Request* const part = has_whole(access) ? pool.claim(window.comm, false) : nullptr;
+  Request* const part = ensure_whole(access) ? pool.claim(window.comm, false) : nullptr;
   if (part == nullptr) {  // close_request waits for all then
     access.unreported = true;
     return window.operations.own();

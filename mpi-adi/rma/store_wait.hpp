@@ -3,7 +3,7 @@
 // Thread: any. Cost: while the store is likely to come soon, looks at memory; events, as those of deaths, are taken after a millisecond.
 #pragma once
 
-#include <utility>
+#include <type_traits>
 
 #include "mpi-adi/core/device.hpp"
 #include "mpi-adi/core/long_waits.hpp"
