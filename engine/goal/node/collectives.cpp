@@ -193,6 +193,7 @@ bool Collectives::has(Kind& kind, Standing& standing) {
   // Without slots, agreeing costs more than a few calls by schedules.
   if (++standing.calls < kEarlyCalls && short_.standing.state != Standing::here) return false;
   try {
+    if constexpr (std::is_same_v<Kind, ExchangeBuffers>) kind.reserve();
     GOAL_Group group = group_;
     group.tag = standing.tag;
     Agreement agreement(group, context_, abort_, through_slots());
@@ -222,6 +223,7 @@ int Collectives::make_all() {
   } whole{of_all_kinds_, buffers_.bytes_each(), places_.bytes() + buffer_places_.bytes()};
   for (const Lane* lane : {&short_, &middle_, &long_}) whole.each += lane->slots.bytes_each();
   whole.each += (2 * Arena::table_bytes() / 64 + size_ - 1) / size_ * 64;
+  buffers_.reserve();
   GOAL_Group group = group_;
   group.tag = kSlotsTag;
   Agreement agreement(group, context_, abort_);
@@ -297,10 +299,8 @@ Collectives::End Collectives::in_buffers(const GOAL_Call& call, uint64_t what, s
     case GOAL_CALL_REDUCE_SCATTER: return reduce_scatter(call, what);
     case GOAL_CALL_SCAN:
     case GOAL_CALL_EXSCAN: return prefix(call, what, bytes);
-    case GOAL_CALL_GATHERV: return gather_uneven(call, what);
-    case GOAL_CALL_SCATTERV: return scatter_uneven(call, what);
     case GOAL_CALL_ALLGATHERV: return allgather_uneven(call, what);
-    default: return alltoall_uneven(call, what);
+    default: return through_pipes(call, what);
   }
 }
 

@@ -125,11 +125,7 @@ class Collectives {
   End reduce_scatter(const GOAL_Call& call, uint64_t what);
   End prefix(const GOAL_Call& call, uint64_t what, size_t bytes);
   End allgather_uneven(const GOAL_Call& call, uint64_t what);
-  End gather_uneven(const GOAL_Call& call, uint64_t what);
-  End scatter_uneven(const GOAL_Call& call, uint64_t what);
-  End alltoall_uneven(const GOAL_Call& call, uint64_t what);
-  void give_uneven(Exchange& exchange, const GOAL_Call& call, size_t at, size_t most);
-  void take_uneven(Exchange& exchange, size_t from, size_t bytes, std::byte* to);
+  End through_pipes(const GOAL_Call& call, uint64_t what);
 
   // The other ranks, i < size - 1: from the next one on, so that not all read the same at a time; and in their order.
   [[nodiscard]] size_t after(size_t i) const { return (rank_ + 1 + i) % size_; }

@@ -24,8 +24,8 @@ class Collectives::Exchange {
   Exchange& operator=(const Exchange&) = delete;
 
   // This rank contributes `bytes`; give() them, in pieces, once at least.
-  bool announce(size_t bytes, size_t most = 0) {
-    if (buffers_.announce({what_, bytes, most})) return true;
+  bool announce(size_t bytes) {
+    if (buffers_.announce({what_, bytes})) return true;
     end_ = End::never;
     return false;
   }
@@ -47,7 +47,7 @@ class Collectives::Exchange {
   }
   // `bytes` are read by the others from where they lie, and stay as they are until finish(). `at` says where what read() calls 0 lies.
   bool offer(const std::byte* at, size_t bytes) {
-    if (!buffers_.offer({what_, bytes, 0}, at)) end_ = End::never;
+    if (!buffers_.offer({what_, bytes}, at)) end_ = End::never;
     return offered_ = !never();
   }
   // Behind all reading.

@@ -18,20 +18,33 @@ constexpr size_t kStride = 16 * 1024;
 }  // namespace
 
 ExchangeBuffers::ExchangeBuffers(size_t rank, size_t size, const PeerMemory& others, Waiting& waiting)
-    : rank_(rank), size_(size), room_(room(size)), ring_(ring(size)), others_(others), waiting_(waiting) {}
+    : rank_(rank),
+      size_(size),
+      room_(room(size)),
+      others_(others),
+      waiting_(waiting),
+      data_ring_(
+          ring(size),
+          {[](const void* self, uint64_t number) { return static_cast<const ExchangeBuffers*>(self)->is_done_by_all(number); }, this}),
+      pipes_(rank, size, data_ring_, waiting) {}
 
-uint64_t* ExchangeBuffers::places(size_t rank) const {
-  return reinterpret_cast<uint64_t*>(memory_.part(rank) + sizeof(Head) + number_ % 2 * table_bytes(size_));
+bool ExchangeBuffers::is_done_by_all(uint64_t number) const {
+  if (done_by_all_ >= number) return true;
+  for (size_t i = 0; i < size_; ++i)
+    if (i != rank_ && head(i).done.load(std::memory_order_acquire) < number) return false;
+  return true;
 }
 
-// In the ring, this one does not overlap the last: it goes behind that, or to the front, which the last has left free as there is room
-// for three.
-size_t ExchangeBuffers::next_place(size_t bytes) {
-  if (bytes <= kSmallBuffer) return small_buffers(size_) + number_ % 2 * kSmallBuffer;
-  const size_t lines = (bytes + kLine - 1) / kLine * kLine;
-  if (next_ + lines > ring_) next_ = 0;
-  assert(next_ + lines <= ring_ && next_ % kLine == 0);
-  return small_buffers(size_) + 2 * kSmallBuffer + std::exchange(next_, next_ + lines);
+// The last contribution may still be read: it lies in the other small buffer, or in the ring.
+bool ExchangeBuffers::take_place(size_t bytes, uint64_t& at) {
+  if (number_ > 2 && !await_done_with(number_ - 2)) return false;
+  if (bytes <= kSmallBuffer) {
+    at = sizeof(Head) + number_ % 2 * kSmallBuffer;
+    return true;
+  }
+  if (!await_ready([&] { return data_ring_.has_room(bytes); })) return false;
+  at = kBeforeRing + data_ring_.take(bytes, nullptr, number_);
+  return true;
 }
 
 template <class Ready>
@@ -57,8 +70,9 @@ bool ExchangeBuffers::await_done() { return await_done_with(number_); }
 
 bool ExchangeBuffers::announce(const Announcement& mine) {
   published_ = 0;
-  if (number_ > 2 && !await_done_with(number_ - 2)) return false;
-  told(rank_) = {mine, next_place(mine.bytes)};
+  uint64_t at = 0;
+  if (!take_place(mine.bytes, at)) return false;
+  told(rank_) = {mine, at};
   return true;
 }
 

@@ -5,9 +5,8 @@
 // others still read the other. `done` is the last exchange of which a rank has read all that it needed: a rank begins an
 // exchange when all are done with the exchange before the last, so only what it published last may still be read.
 //
-// Data that fit a small buffer alternate between two of these, whose lines stay in the caches. What is longer lies one behind the
-// other in a ring of at least three buffers, and of more where few ranks share a node: lines that another core still has in its own
-// caches take up to four times as long to write and to read as those which have left them.
+// Data that fit a small buffer alternate between two of these, whose lines stay in the caches. What is longer lies in a ring of at least
+// three buffers, and of more where few ranks share a node (data_ring.hpp). Pipes (pipes.hpp) use it, too.
 //
 //     head   | number of the exchange : 44 | bytes published : 20 |      one word, so that larger is later
 //
@@ -24,6 +23,7 @@
 #include <utility>
 
 #include "engine/goal/node/peer_memory.hpp"
+#include "engine/goal/node/pipes.hpp"
 #include "engine/goal/node/shared_memory.hpp"
 #include "engine/goal/node/waiting.hpp"
 
@@ -32,18 +32,33 @@ namespace portunus::goal::node {
 class ExchangeBuffers {
  public:
   ExchangeBuffers(size_t rank, size_t size, const PeerMemory& others, Waiting& waiting);
-  int make(Agreement& agreement, const GOAL_Group& group, bool may) { return memory_.make(agreement, group, bytes_each(), may); }
+  // Before either of these: takes the memory that this rank itself needs.
+  void reserve() {
+    data_ring_.reserve();
+    pipes_.reserve();
+  }
+  int make(Agreement& agreement, const GOAL_Group& group, bool may) {
+    const int code = memory_.make(agreement, group, bytes_each(), may);
+    if (memory_.made()) lie_at(memory_.part(0));
+    return code;
+  }
   // Instead: size * bytes_each() bytes of memory that all ranks map, zeroed, or cleared by one of them.
-  void lie_at(std::byte* start) { memory_.lie_at(start, bytes_each()); }
+  void lie_at(std::byte* start) {
+    memory_.lie_at(start, bytes_each());
+    pipes_.lie_at(start + before_pipes(size_), start + kBeforeRing, bytes_each());
+  }
   void clear() {
     for (size_t i = 0; i < size_; ++i) {
       head(i).head.store(0, std::memory_order_relaxed);
       head(i).done.store(0, std::memory_order_relaxed);
+      Pipes::clear(memory_.part(i) + before_pipes(size_), size_);
     }
   }
   [[nodiscard]] bool made() const { return memory_.made(); }
   [[nodiscard]] size_t bytes_each() const { return bytes_each(size_); }
-  static size_t bytes_each(size_t size) { return small_buffers(size) + 2 * kSmallBuffer + ring(size); }
+  static size_t bytes_each(size_t size) { return before_pipes(size) + Pipes::bytes_each(size); }
+  // In the same memory.
+  [[nodiscard]] Pipes& pipes() { return pipes_; }
   // The most that a rank may publish in one exchange.
   [[nodiscard]] size_t room() const { return room_; }
 
@@ -51,7 +66,6 @@ class ExchangeBuffers {
   struct Announcement {
     uint64_t what;   // which collective this is: everybody's
     uint64_t bytes;  // of this contribution
-    uint64_t most;   // for who must know how many exchanges come
   };
 
   // The next exchange. Every rank calls it, and then announce() and publish() if it contributes, what it needs of the rest,
@@ -66,9 +80,6 @@ class ExchangeBuffers {
   [[nodiscard]] bool may_read_in_place() const { return others_.may_read(); }
   // After end(): waits until all others have ended this exchange, too.
   bool await_done();
-  // The offsets at which each rank's part begins in the contribution, and where the last one ends: between announce() and publish(), if
-  // anybody asks for it.
-  [[nodiscard]] uint64_t* places() { return places(rank_); }
 
   bool await_announced(size_t rank);
   bool await_announced_by_all();
@@ -81,7 +92,6 @@ class ExchangeBuffers {
   PeerMemory::Read read_in_place(size_t rank, size_t from, size_t bytes, std::byte* to) const {
     return others_.read(rank, told(rank).at, from, bytes, to);
   }
-  [[nodiscard]] uint64_t place(size_t of, size_t to) const { return places(of)[to]; }
   void end();
 
  private:
@@ -100,16 +110,16 @@ class ExchangeBuffers {
     alignas(kLine) std::array<Told, 2> told;
   };
   static_assert(std::atomic<uint64_t>::is_always_lock_free);
+  static constexpr size_t kBeforeRing = sizeof(Head) + 2 * kSmallBuffer;
 
   [[nodiscard]] Head& head(size_t rank) const { return *reinterpret_cast<Head*>(memory_.part(rank)); }
   [[nodiscard]] Told& told(size_t rank) const { return head(rank).told[number_ % 2]; }
-  [[nodiscard]] uint64_t* places(size_t rank) const;
-  // The place of the next contribution of so many bytes.
-  size_t next_place(size_t bytes);
+  // Waits until this rank's memory is free for so many bytes, and says where.
+  bool take_place(size_t bytes, uint64_t& at);
+  [[nodiscard]] bool is_done_by_all(uint64_t number) const;
   static size_t room(size_t size) { return std::clamp(kAllBuffers / size / kLine * kLine, kSmallBuffer, kMostBuffer); }
-  static size_t ring(size_t size) { return room(size) > kSmallBuffer ? std::max(3 * room(size), kAllRings / size / kLine * kLine) : 0; }
-  static size_t small_buffers(size_t size) { return sizeof(Head) + 2 * table_bytes(size); }
-  static size_t table_bytes(size_t size) { return ((size + 1) * sizeof(uint64_t) + kLine - 1) / kLine * kLine; }
+  static size_t ring(size_t size) { return std::max(3 * room(size), kAllRings / size / kLine * kLine); }
+  static size_t before_pipes(size_t size) { return kBeforeRing + ring(size); }
   [[nodiscard]] uint64_t position(size_t bytes) const { return number_ << kBits | bytes; }
   [[nodiscard]] bool has(size_t rank, size_t bytes) const { return head(rank).head.load(std::memory_order_acquire) >= position(bytes); }
   template <class Ready>
@@ -118,10 +128,11 @@ class ExchangeBuffers {
   bool await_done_with(uint64_t number);
 
   size_t rank_, size_, room_;
-  size_t ring_, next_ = 0;  // bytes, and where its next contribution begins
   const PeerMemory& others_;
   Waiting& waiting_;
   SharedMemory memory_;
+  DataRing data_ring_;
+  Pipes pipes_;
   uint64_t number_ = 0, done_by_all_ = 0;
   size_t published_ = 0;
   bool told_ = true;  // nobody sleeps for what was stored since

@@ -1,4 +1,4 @@
-// Collectives that only move data through buffers, in parts of one size: see collectives.hpp.
+// Collectives that only move data through buffers, all of whose sizes every rank knows: see collectives.hpp.
 //
 // Thread: as collectives.hpp says.
 #include "engine/goal/node/exchange.hpp"
@@ -35,6 +35,25 @@ Collectives::End Collectives::spread(const GOAL_Call& call, uint64_t what, bool 
       if (exchange.meet(from, bytes)) exchange.read(from, {0, bytes}, out + from * call.bytes + at, 0);
     }
     exchange.finish();
+    end = exchange.result(end);
+  }
+  return end;
+}
+
+Collectives::End Collectives::allgather_uneven(const GOAL_Call& call, uint64_t what) {
+  const auto* in = static_cast<const std::byte*>(call.in);
+  auto* out = static_cast<std::byte*>(call.out);
+  const size_t own = call.out_sizes[rank_], most = *std::max_element(call.out_sizes, call.out_sizes + size_);
+  if (own > 0) copy(out + call.out_places[rank_], in, own);
+  End end = End::well;
+  for (size_t at = 0; at < most && end != End::never; at += buffers_.room()) {
+    const auto now = [&](size_t rank) { return std::min(buffers_.room(), call.out_sizes[rank] - std::min(at, call.out_sizes[rank])); };
+    Exchange exchange(*this, what);
+    exchange.contribute(in ? in + at : nullptr, now(rank_));
+    for (size_t i = 0; i + 1 < size_ && !exchange.never(); ++i) {
+      const size_t from = after(i);
+      if (exchange.meet(from, now(from))) exchange.read(from, {0, now(from)}, out ? out + call.out_places[from] + at : nullptr);
+    }
     end = exchange.result(end);
   }
   return end;

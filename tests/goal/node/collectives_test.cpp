@@ -334,6 +334,61 @@ void mislead_by_kind() {
   }
 }
 
+// One element from or to each other rank, or `more` on the last one's side.
+void give_to(GOAL_Call_kind kind, size_t turn, int expected, size_t more = 0) {
+  const bool gathers = kind == GOAL_CALL_GATHERV, is_last = rank == size - 1;
+  count = 1;
+  const Parts parts([](size_t) { return count; });
+  const Vector part = vector_of(static_cast<size_t>(rank), count, turn),
+               all = parts.filled([&](size_t of, size_t n) { return vector_of(of, n, turn); });
+  Vector in = gathers ? part : all, out(parts.elements + more, 7);
+  in.resize(in.size() + more);
+  GOAL_Call call = call_of(kind, in.data(), out.data());
+  call.bytes = (count + (is_last ? more : 0)) * kWidth;
+  (gathers ? call.out_sizes : call.in_sizes) = parts.sizes.data();
+  (gathers ? call.out_places : call.in_places) = parts.places.data();
+  const int code = node->run(call);
+  expect(code == expected, gathers ? "a gatherv" : "a scatterv", code);
+  if (code != GOAL_SUCCESS) return;
+  if (gathers) expect(rank != 0 || std::equal(all.begin(), all.end(), out.begin()), "what a gatherv gives");
+  else expect(out[0] == part[0], "what a scatterv gives");
+}
+
+// A rank that gives needs nobody: it leaves before those who take have called.
+void give_ahead(const GOAL_Group& world) {
+  constexpr size_t kAhead = 10;
+  const Node other = open(world, 6);
+  GOAL_Call meeting{};
+  meeting.kind = GOAL_CALL_BARRIER;
+  while (other->run(meeting) == node_way::kNotTaken) {
+  }
+  for (const GOAL_Call_kind kind : {GOAL_CALL_GATHERV, GOAL_CALL_SCATTERV}) {
+    const auto give_all = [&] {
+      for (size_t turn = 0; turn < kAhead; ++turn) give_to(kind, turn, GOAL_SUCCESS);
+    };
+    const bool gives = (rank == 0) == (kind == GOAL_CALL_SCATTERV);
+    if (gives) give_all();
+    expect(other->run(meeting) == GOAL_SUCCESS, "meeting behind what was given");
+    if (!gives) give_all();
+    expect(other->run(meeting) == GOAL_SUCCESS, "meeting behind what was taken");
+  }
+}
+
+// Two lengths of one part: who takes it learns of it. Two calls in which all ranks give: what nobody took is nobody's later.
+void mislead_givers() {
+  const bool is_last = rank == size - 1;
+  for (const size_t more : {size_t{1}, size_t{100000}}) {
+    give_to(GOAL_CALL_GATHERV, 1, rank == 0 ? int{GOAL_MISMATCH} : int{GOAL_SUCCESS}, more);
+    give_to(GOAL_CALL_GATHERV, 2, GOAL_SUCCESS);
+    give_to(GOAL_CALL_SCATTERV, 3, is_last ? int{GOAL_MISMATCH} : int{GOAL_SUCCESS}, more);
+    give_to(GOAL_CALL_SCATTERV, 4, GOAL_SUCCESS);
+  }
+  barrier();
+  give_to(rank == 0 ? GOAL_CALL_SCATTERV : GOAL_CALL_GATHERV, 5, GOAL_SUCCESS);
+  give_to(GOAL_CALL_GATHERV, 6, GOAL_SUCCESS);
+  give_to(GOAL_CALL_SCATTERV, 7, GOAL_SUCCESS);
+}
+
 // Long contributions to all, through rooms and read from where they lie: whoever has got the result may change what it gave.
 void change_behind() {
   count = 20000;
@@ -463,6 +518,8 @@ int main(int argc, char**) {
   if (taken > 0) {
     mislead();
     mislead_by_kind();
+    give_ahead(world);
+    mislead_givers();
   }
   if (taken > 0) crowd(world);
   node.reset();
