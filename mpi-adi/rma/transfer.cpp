@@ -193,13 +193,14 @@ int accumulate(const char* function, const Buffer& origin, const Buffer* result,
   if (result)
     if (int error = check_buffer(function, access, "result", *result)) return error;
   if (!access.member) return MPI_SUCCESS;
-  if (!access.captured && !result && origin.type == target.type)
+  if (!access.captured && origin.type == target.type && (!result || (result->type == target.type && result->count == target.count)))
     if (const int64_t bytes = dense_on_node(origin, access); bytes > 0)
       if (const PortalsOp* const atomic = atomic_of(op, target.type)) {
         if (int error = keep_order(function, access, rank, 0, bytes)) return error;
+        void* const former = result ? const_cast<void*>(result->address) : nullptr;
         return raise_result(
             function, access,
-            PtlxNodeAtomic(atomic->op, atomic->type, mapped(access, 0), origin.address, static_cast<ptl_size_t>(bytes), nullptr, nullptr));
+            PtlxNodeAtomic(atomic->op, atomic->type, mapped(access, 0), origin.address, static_cast<ptl_size_t>(bytes), former, nullptr));
       }
   const Runs to(target.count, target.type);
   if (to.bytes() == 0) return MPI_SUCCESS;
