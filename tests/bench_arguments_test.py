@@ -3,7 +3,7 @@
 
 Every option of every program in bench/ that takes a value gets one that it cannot have. A program that takes it would go on to its build
 folder, of which it is told one that is not there. What a program has measured it writes as it comes, inside its loops, so that an error
-after an hour loses nothing, and every name that it reads is one that it has.
+after an hour loses nothing, and every name that it or a module in bench/ reads is one that it has.
 """
 
 import ast
@@ -97,6 +97,8 @@ def main(root):
             found += 1
             bad += problems(str(path))
             bad += problems_of_source(str(path))
+        elif path.suffix == ".py":
+            bad += missing_names(str(path), path.read_text(encoding="utf-8"))
     print("\n".join(bad) or f"{found} programs refuse what they cannot do")
     return 1 if bad or not found else 0
 
