@@ -52,7 +52,7 @@ static void barrier(void) {
 }
 static void sync(void) {
     ++turn;
-    (shmem_sync)(EVERYBODY, next_sync());
+    shmem_sync(EVERYBODY, next_sync());
 }
 #if HAS_1_5
 static shmem_team_t part;
