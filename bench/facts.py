@@ -149,8 +149,9 @@ def run(command, timeout=60, env=None):
 
 def why_failed(done):
     """The command, its status and its last words, in one line."""
-    words = (done.stderr.strip() or done.stdout.strip()).splitlines()
-    return f"'{shlex.join(map(str, done.args))}' returned {done.returncode}" + (f": {words[-1]}" if words else "")
+    words = [line for line in (done.stderr.strip() or done.stdout.strip()).splitlines() if re.search(r"\w", line)]  # no frame around them
+    command = done.args[0] if len(done.args) == 1 else f"'{shlex.join(map(str, done.args))}'"
+    return f"{command} returned {done.returncode}" + (f": {words[-1]}" if words else "")
 
 
 @functools.cache

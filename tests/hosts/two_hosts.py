@@ -131,7 +131,7 @@ class Hosts:
             except subprocess.TimeoutExpired:
                 process.kill()
                 process.wait()
-                note = f"\nptlrun did not end within {LIMIT_S + 30} s\n"
+                note = f"\nthe job did not end within {LIMIT_S + 30} s\n"
             process.output.seek(0)
             output = process.output.read().decode(errors="replace") + note
             self.running.remove(process)
