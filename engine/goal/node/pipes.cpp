@@ -111,8 +111,9 @@ bool Pipes::pull(Incoming& one) {
     differs_ = true;
     return true;
   }
-  // This rank has not taken what has an earlier number, as it was in another call.
+  // This rank was in another call, or expected nothing, where the number is an earlier one.
   const bool is_this = head.number == number_;
+  differs_ |= !is_this;
   one.wrong |= is_this && (head.what != what_ || head.bytes != one.expected);
   std::byte* const to = is_this && !one.wrong ? one.to + one.taken : nullptr;
   const size_t behind = is_short(head.bytes) ? head.bytes : 0;

@@ -1,8 +1,9 @@
 // Pipes: every rank has one to each other rank, for collectives in which two ranks alone know how much the one gives the other.
 //
-// Nobody waits for a third: who gives leaves when its data are in the pipes, which hold several calls. Each part is a record, also an
-// empty one, so that both ends notice a length or a call that differs. Short data follow the record's head in the pipe. Long ones lie in
-// the ring of who gives them (data_ring.hpp), piece by piece with a record each, and whoever takes them reads behind.
+// Nobody waits for a third: who gives leaves when its data are in the pipes, which hold several calls. Each part is a record, so that who
+// takes it notices a length or a call that differs, be it in the next call in which the two meet. Short data follow the record's head in
+// the pipe. Long ones lie in the ring of who gives them (data_ring.hpp), piece by piece with a record each, and who takes them reads
+// behind.
 //
 //     record | number of the call : 64 | what the call is : 64 | bytes : 64 | place of a piece : 32 | its bytes : 32 | short data | padding
 //     |
@@ -48,7 +49,8 @@ class Pipes {
   }
   void give(size_t to, const std::byte* data, size_t bytes);
   void take(size_t from, std::byte* to, size_t bytes) { incoming_.push_back({&ends_[from], to, bytes}); }
-  // GOAL_SUCCESS; GOAL_MISMATCH: another rank's call or length is another one; GOAL_ERR_FAILED: a rank will never come.
+  // GOAL_SUCCESS; GOAL_MISMATCH: another rank's call or length is another one, or was in an earlier call; GOAL_ERR_FAILED: a rank will
+  // never come.
   int end();
 
  private:

@@ -25,10 +25,13 @@ Collectives::End Collectives::through_pipes(const GOAL_Call& call, uint64_t what
   pipes.begin(what);
   if (is_gather && !is_root) pipes.give(root, in, call.bytes);
   if (is_scatter && !is_root) pipes.take(root, out, call.bytes);
+  // Ranks of an ALLTOALLV that have nothing for each other do not meet: neighbours are few among many.
   for (size_t i = 0; (to_all || is_root) && i + 1 < size_; ++i) {
     const size_t other = after(i);
-    if (!is_gather) pipes.give(other, place(in, call.in_places[other], call.in_sizes[other]), call.in_sizes[other]);
-    if (!is_scatter) pipes.take(other, place(out, call.out_places[other], call.out_sizes[other]), call.out_sizes[other]);
+    if (const size_t bytes = is_gather ? 0 : call.in_sizes[other]; bytes > 0 || is_scatter)
+      pipes.give(other, place(in, call.in_places[other], bytes), bytes);
+    if (const size_t bytes = is_scatter ? 0 : call.out_sizes[other]; bytes > 0 || is_gather)
+      pipes.take(other, place(out, call.out_places[other], bytes), bytes);
   }
   // Its own part, meanwhile. A root that scatters in place has it already.
   if (to_all || (is_root && out)) {
