@@ -13,7 +13,6 @@ namespace portunus::goalc {
 using goal::Kind;
 using goal::Schedule;
 using goal::VertexId;
-using record::Header;
 using record::Record;
 using record::State;
 using record::What;
@@ -95,15 +94,15 @@ std::unordered_map<uint64_t, Match> Joiner::matches_of(uint32_t rank) const {
 void Joiner::look_ahead(uint32_t rank) {
   if (::access(record::file_of(folder_, static_cast<int>(rank)).c_str(), F_OK) != 0) return;
   ranks_[rank].records = std::make_unique<RankRecords>(folder_, static_cast<int>(rank));
-  std::unordered_map<uint32_t, std::span<const uint64_t>> comms;
+  std::unordered_map<uint32_t, std::vector<uint64_t>> comms;
   std::map<uint32_t, size_t> collects;
   ranks_[rank].records->each([&](const Record& record, std::span<const uint64_t> numbers) {
-    if (record.what == What::communicator && !numbers.empty()) comms[record.comm] = numbers;
+    if (record.what == What::communicator && !numbers.empty()) comms[record.comm].assign(numbers.begin(), numbers.end());
     if (record.what == What::process) portals_.name(record.object, rank);
     if (record.what == What::lock) locks_.taken(rank, record.object, record.time_ns);
     if (record.what == What::unlock) locks_.given_back(rank, record.object, record.time_ns);
     if (record.what != What::collective || static_cast<record::Collective>(record.detail) != record::Collective::collect) return;
-    const std::span<const uint64_t> comm = comms[record.comm];
+    const std::vector<uint64_t>& comm = comms[record.comm];
     if (comm.empty()) return;
     std::vector<uint64_t>& sizes = collected_[{comm[0], collects[record.comm]++}];
     sizes.resize(comm.size() - 1);
@@ -115,19 +114,23 @@ void Joiner::look_ahead(uint32_t rank) {
 void Joiner::read(uint32_t rank) {
   if (!ranks_[rank].records) return;
   const auto matches = matches_of(rank);
-  const Header& header = ranks_[rank].records->header();
-  threads_ = threads_ || header.threads != 0;
-  std::vector<std::pair<const Record*, std::span<const uint64_t>>> all;
-  ranks_[rank].records->each([&](const Record& record, std::span<const uint64_t> numbers) { all.emplace_back(&record, numbers); });
+  const RankRecords& records = *ranks_[rank].records;
+  const auto take_one = [&](const Record& record, std::span<const uint64_t> numbers) {
+    if (record.time_ns > records.begun_ns()) joined_.took_ns = std::max(joined_.took_ns, record.time_ns - records.begun_ns());
+    if (record.peer >= static_cast<int32_t>(ranks_.size())) return;
+    check(rank, record, numbers);
+    programs_[rank].compute(record.compute_ns);
+    take(rank, record, numbers, matches);
+  };
+  if (records.header().threads == 0) return records.each(take_one);
+  threads_ = true;
   // A call of one thread may be recorded after what it was the cause of.
-  if (header.threads != 0) std::ranges::stable_sort(all, {}, [](const auto& one) { return one.first->time_ns; });
-  for (const auto& [record, numbers] : all) {
-    if (record->time_ns > header.begun_ns) joined_.took_ns = std::max(joined_.took_ns, record->time_ns - header.begun_ns);
-    if (record->peer >= static_cast<int32_t>(ranks_.size())) continue;
-    check(rank, *record, numbers);
-    programs_[rank].compute(record->compute_ns);
-    take(rank, *record, numbers, matches);
-  }
+  std::vector<std::pair<Record, std::vector<uint64_t>>> all;
+  records.each([&](const Record& record, std::span<const uint64_t> numbers) {
+    all.emplace_back(record, std::vector(numbers.begin(), numbers.end()));
+  });
+  std::ranges::stable_sort(all, {}, [](const auto& one) { return one.first.time_ns; });
+  for (const auto& [record, numbers] : all) take_one(record, numbers);
 }
 
 // Files may have been changed since: what a record refers to must be there.

@@ -24,24 +24,15 @@ RankRecords::RankRecords(const std::string& folder, int rank) {
   };
   if (fd < 0 || fstat(fd, &facts) != 0) fail(std::strerror(errno));
   if (facts.st_size < static_cast<off_t>(record::kHeaderBytes)) fail("the file is cut");
-  void* const memory = mmap(nullptr, static_cast<size_t>(facts.st_size), PROT_READ | PROT_WRITE, MAP_PRIVATE, fd, 0);
+  void* const memory = mmap(nullptr, static_cast<size_t>(facts.st_size), PROT_READ, MAP_PRIVATE, fd, 0);
   if (memory == MAP_FAILED) fail(std::strerror(errno));
   bytes_ = {static_cast<const char*>(memory), static_cast<size_t>(facts.st_size)};
   if (header().magic != record::kMagic || header().rank != rank) {
     munmap(memory, bytes_.size());
     fail("it is none of this version");
   }
-  used_ = std::min<uint64_t>(header().used.load(std::memory_order_acquire), bytes_.size());
+  used_ = std::clamp<uint64_t>(header().used.load(std::memory_order_acquire), record::kHeaderBytes, bytes_.size());
   close(fd);
-  set_clock();
-}
-
-// All ranks' times by the clock of host 0. The file stays as it is.
-void RankRecords::set_clock() {
-  const auto ahead = static_cast<uint64_t>(header().ahead_ns);
-  if (ahead == 0) return;
-  const_cast<record::Header&>(header()).begun_ns -= ahead;
-  each([&](const record::Record& one, auto) { const_cast<record::Record&>(one).time_ns -= ahead; });
 }
 
 RankRecords::~RankRecords() { munmap(const_cast<char*>(bytes_.data()), bytes_.size()); }

@@ -8,7 +8,7 @@
 #include <string>
 #include <vector>
 
-#include "engine/tools/record/format.hpp"
+#include "engine/tools/record/packed.hpp"
 
 namespace portunus::goalc {
 
@@ -23,20 +23,17 @@ class RankRecords {
 
   [[nodiscard]] const record::Header& header() const { return *reinterpret_cast<const record::Header*>(bytes_.data()); }
 
-  // Calls f(record, numbers) for each, in order. What was being written when the rank died is left out.
+  [[nodiscard]] uint64_t begun_ns() const { return header().begun_ns - ahead(); }
+
+  // Calls f(record, numbers) for each, in order, with times by the clock of host 0. What was being written when the rank died is left out.
   template <class F>
   void each(F&& f) const {
-    for (uint64_t at = record::kHeaderBytes; at + sizeof(record::Record) <= used_;) {
-      const auto& one = *reinterpret_cast<const record::Record*>(bytes_.data() + at);
-      at += sizeof one;
-      if (one.numbers > (used_ - at) / sizeof(uint64_t)) return;
-      f(one, std::span(reinterpret_cast<const uint64_t*>(bytes_.data() + at), one.numbers));
-      at += one.numbers * sizeof(uint64_t);
-    }
+    record::Unpacker records(bytes_.first(used_).subspan(record::kHeaderBytes), begun_ns());
+    while (records.next()) f(records.record(), records.numbers());
   }
 
  private:
-  void set_clock();
+  [[nodiscard]] uint64_t ahead() const { return static_cast<uint64_t>(header().ahead_ns); }
 
   std::span<const char> bytes_;
   uint64_t used_ = 0;

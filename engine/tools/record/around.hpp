@@ -13,9 +13,9 @@ namespace portunus::record {
 struct None {};
 
 // Calls `original`, then record(call, what it returned).
-template <class Original, class Hook>
+template <bool brief = false, class Original, class Hook>
 [[gnu::always_inline]] inline auto around(const Original& original, const Hook& record) {
-  Call call;
+  Call call(brief);
   if constexpr (std::is_void_v<decltype(original())>) {
     original();
     record(call, None{});

@@ -1,7 +1,7 @@
 // The records that each rank of a recorded job writes: one for each thing that a call did, in the order of the program.
 //
-// A file is a header, then records of fixed size, each followed by as many numbers as it says. It is written through memory that is mapped,
-// so that what a rank had written is there when it is killed.
+// A file is a header, then records, each with some numbers, packed (packed.hpp). It is written through memory that is mapped, so that what
+// a rank had written is there when it is killed.
 //
 // Thread: any; plain values.
 #pragma once
@@ -12,7 +12,7 @@
 
 namespace portunus::record {
 
-inline constexpr uint64_t kMagic = 0x32306c616f674c50;
+inline constexpr uint64_t kMagic = 0x33306c616f674c50;
 inline constexpr char kVariable[] = "PTL_RECORD_FOLDER";  // ptlrun tells its ranks; each writes the file `rank.N` there
 
 enum class State : uint32_t { running, finished, no_space };
@@ -124,9 +124,7 @@ enum class Collective : uint8_t {
 struct Record {
   What what = What::end;
   uint8_t detail = 0;  // a Collective
-  uint16_t spare = 0;
-  uint32_t numbers = 0;  // of 8 bytes, behind this record
-  int32_t peer = -1;     // rank in the job; of a collective the root in the communicator
+  int32_t peer = -1;   // rank in the job; of a collective the root in the communicator
   int32_t tag = 0;
   uint32_t comm = 0;
   uint32_t context = 0;
@@ -135,7 +133,6 @@ struct Record {
   uint64_t time_ns = 0;     // CLOCK_MONOTONIC: begin of what sends, end of what waits
   uint64_t object = 0;
 };
-static_assert(sizeof(Record) == 64 - 8);
 
 inline std::string file_of(const std::string& folder, int rank) { return folder + "/rank." + std::to_string(rank); }
 

@@ -33,11 +33,22 @@ struct Tables {
   uint64_t ids = 0;
   std::unordered_map<MPI_Request, Pending> requests;
   std::unordered_map<MPI_Message, std::pair<uint64_t, MPI_Comm>> messages;
+  std::vector<decltype(requests)::node_type> spare;  // of requests that have ended
 };
 
 Tables& tables() {
   static Tables& all = *new Tables;
   return all;
+}
+
+Pending& new_request(MPI_Request request) {
+  Tables& all = tables();
+  if (all.spare.empty()) return all.requests[request] = Pending();
+  all.spare.back().key() = request;
+  all.spare.back().mapped() = Pending();
+  const auto put = all.requests.insert(std::move(all.spare.back()));
+  all.spare.pop_back();
+  return put.inserted ? put.position->second : put.position->second = Pending();
 }
 
 // The rank in the job that a message goes to, or -1; of a message to nobody nothing is recorded.
@@ -73,7 +84,7 @@ void came(Call& call, What what, uint64_t id, MPI_Comm comm, const MPI_Status& s
   record.peer = peer_of(call, group, status.MPI_SOURCE);
   record.tag = status.MPI_TAG;
   record.bytes = bytes_of(status);
-  record.time_ns = now_ns();
+  record.time_ns = call.end_ns();
   if (record.peer < 0) record.what = What::void_request;
   if (record.peer >= 0 || id != 0) call.append(record);
 }
@@ -82,7 +93,7 @@ void ended(Call& call, What what, uint64_t id) {
   Record record;
   record.what = what;
   record.object = id;
-  record.time_ns = now_ns();
+  record.time_ns = call.end_ns();
   if (id != 0) call.append(record);
 }
 
@@ -154,8 +165,7 @@ void matched_started(MPI_Message message, MPI_Request request) {
 
 void pending(MPI_Request request, uint64_t id, Kind kind, MPI_Comm comm, uint64_t second) {
   const auto lock = lock_tables();
-  Pending& one = tables().requests[request];
-  one = Pending();
+  Pending& one = new_request(request);
   one.id = id;
   one.second = second;
   one.kind = kind;
@@ -250,14 +260,14 @@ void completed(Call& call, MPI_Request request, const MPI_Status& status) {
   else if (one.kind == Kind::receive && partitioned) {
     Record record = one.persistent->record;
     record.what = What::done;
-    record.time_ns = now_ns();
+    record.time_ns = call.end_ns();
     if (one.id != 0) call.append(record);
   } else ended(call, What::done, one.id);
   ended(call, What::done, one.second);
   one.id = 0;
   MPI_Comm* const created_comm = one.created;
   const uint64_t hash = one.created_hash;
-  if (!one.persistent) tables().requests.erase(found);
+  if (!one.persistent) tables().spare.push_back(tables().requests.extract(found));
   if (created_comm != nullptr) created_as(call, *created_comm, hash);
 }
 

@@ -70,7 +70,7 @@ void append_wait(Call& call, ptl_handle_ct_t counter) {
   Record record;
   record.what = What::count_wait;
   record.object = counter;
-  record.time_ns = now_ns();
+  record.time_ns = call.end_ns();
   call.append(record);
 }
 
@@ -184,7 +184,7 @@ void took(Call& call, ptl_handle_eq_t queue, const ptl_event_t& event) {
   record.what = What::event;
   record.detail = came ? 0 : 1;
   record.bytes = event.rlength;
-  record.time_ns = now_ns();
+  record.time_ns = call.end_ns();
   const std::array<uint64_t, 4> numbers{came ? number_of(ni, event.initiator) : 0, event.pt_index, event.match_bits,
                                         reinterpret_cast<uint64_t>(event.user_ptr)};
   call.append(record, numbers);

@@ -42,7 +42,7 @@ struct Tables {
   Range data;                                      // of the program
 };
 
-Tables& tables() {
+[[gnu::always_inline]] inline Tables& tables() {
   static Tables& all = *new Tables;
   return all;
 }
@@ -100,8 +100,10 @@ Group& group_of(Call& call, const Members& members) {
 
 // Operations of a context have its number; those of the default context have that of all PEs.
 const Group& group_of(Call& call, shmem_ctx_t ctx) {
-  const auto found = ctx == SHMEM_CTX_DEFAULT ? tables().contexts.end() : tables().contexts.find(ctx);
-  if (found == tables().contexts.end()) return tables().world;
+  Tables& all = tables();
+  if (ctx == SHMEM_CTX_DEFAULT) return all.world;
+  const auto found = all.contexts.find(ctx);
+  if (found == all.contexts.end()) return all.world;
   Group& group = found->second;
   if (group.hash == 0) define(call, group, mixed(mixed(4, static_cast<uint64_t>(tables().pe)), tables().numbers));
   return group;
@@ -131,11 +133,11 @@ Range object_of(uintptr_t at) {
 
 // A place in symmetric memory, the same number on all PEs: they make the same allocations in the same order.
 uint64_t place_of(const void* address) {
-  constexpr uint64_t kData = uint64_t{1} << 62;
+  constexpr uint64_t kData = uint64_t{1} << 62;  // beyond the heap
   Tables& all = tables();
   const auto at = reinterpret_cast<uintptr_t>(address);
   if (!all.heap.has(at) && !all.data.has(at) && all.data.end == 0) all.data = object_of(at);
-  return all.data.has(at) ? kData + (at - all.data.begin) : kData / 2 + at - all.heap.begin;
+  return all.data.has(at) ? kData + (at - all.data.begin) : at - all.heap.begin;
 }
 
 bool has_changed(const void* word, uint64_t value) {
@@ -181,11 +183,12 @@ void allocated(Call& call, void* memory, size_t size) {
 void put(Call& call, shmem_ctx_t ctx, const void* dest, uint64_t bytes, int pe, uint8_t flags, Value value) {
   const auto lock = lock_tables();
   const Group& group = group_of(call, ctx);
+  const int peer = pe_of(group, pe);
+  if (peer < 0 || peer == tables().pe || bytes == 0) return;
   Record record = of(group, What::put);
-  record.peer = pe_of(group, pe);
+  record.peer = peer;
   record.bytes = bytes;
   record.detail = flags;
-  if (record.peer < 0 || record.peer == tables().pe || bytes == 0) return;
   const std::array<uint64_t, 3> numbers{place_of(dest), value.value, static_cast<uint64_t>(value.change)};
   call.append(record, numbers);
 }
@@ -193,11 +196,12 @@ void put(Call& call, shmem_ctx_t ctx, const void* dest, uint64_t bytes, int pe, 
 void get(Call& call, shmem_ctx_t ctx, const void* word, uint64_t asking, uint64_t bytes, int pe, uint8_t flags, Value value) {
   const auto lock = lock_tables();
   const Group& group = group_of(call, ctx);
+  const int peer = pe_of(group, pe);
+  if (peer < 0 || peer == tables().pe || bytes == 0) return;
   Record record = of(group, What::get);
-  record.peer = pe_of(group, pe);
+  record.peer = peer;
   record.bytes = bytes;
   record.detail = flags;
-  if (record.peer < 0 || record.peer == tables().pe || bytes == 0) return;
   const std::array<uint64_t, 4> numbers{asking, word == nullptr ? 0 : place_of(word), value.value, static_cast<uint64_t>(value.change)};
   call.append(record, std::span(numbers).first(word == nullptr ? 1 : 4));
 }
@@ -226,7 +230,7 @@ void quiet(Call& call, shmem_ctx_t ctx) {
 void waited(Call& call, const void* word, uint64_t bytes, uint64_t value) {
   const auto lock = lock_tables();
   Record record = of(tables().world, What::wait_word);
-  record.time_ns = now_ns();
+  record.time_ns = call.end_ns();
   const std::array<uint64_t, 4> numbers{place_of(word), bytes, value, 1};
   call.append(record, numbers);
 }
@@ -237,7 +241,7 @@ void locked(Call& call, const long* lock) {
   const auto held = lock_tables();
   Record record = of(tables().world, What::lock);
   record.object = place_of(lock);
-  record.time_ns = now_ns();
+  record.time_ns = call.end_ns();
   get(call, SHMEM_CTX_DEFAULT, nullptr, sizeof *lock, sizeof *lock,
       static_cast<int>(record.object / sizeof *lock % tables().world.pes.size()), kBlocking);
   call.append(record);
@@ -271,7 +275,7 @@ void completed(Call& call, shmemx_req_t request) {
   Record record;
   record.what = What::done;
   record.object = found.mapped();
-  record.time_ns = now_ns();
+  record.time_ns = call.end_ns();
   call.append(record);
 }
 

@@ -12,6 +12,18 @@
 
 namespace portunus::record::shmem {
 
+// A hook of calls that are brief (writer.hpp).
+template <class Hook>
+struct Brief : Hook {
+  static constexpr bool is_brief = true;
+};
+template <class Hook>
+Brief(Hook) -> Brief<Hook>;
+template <class Hook>
+constexpr bool is_brief(const Hook&) {
+  return requires { Hook::is_brief; };
+}
+
 namespace hooks {
 
 // The bits of an integer; other types are unknown.
@@ -57,9 +69,9 @@ inline constexpr auto get_nbi = []<class T>(Call& call, None, shmem_ctx_t ctx, T
 inline constexpr auto put_signal_nbi = []<class T>(Call& call, None, shmem_ctx_t ctx, T* dest, const T*, size_t count, uint64_t* signal,
                                                    uint64_t value, int how,
                                                    int pe) { signalled(call, ctx, dest, count, signal, value, how, pe, 0); };
-inline constexpr auto p = []<class T>(Call& call, None, shmem_ctx_t ctx, T* dest, T value, int pe) {
+inline constexpr auto p = Brief{[]<class T>(Call& call, None, shmem_ctx_t ctx, T* dest, T value, int pe) {
   shmem::put(call, ctx, dest, sizeof(T), pe, kBlocking, value_of(Change::set, value));
-};
+}};
 inline constexpr auto g = []<class T>(Call& call, const T& value, shmem_ctx_t ctx, const T* source, int pe) {
   if (!is_here(call, ctx, pe)) return shmem::get(call, ctx, nullptr, 0, sizeof(T), pe, kBlocking);
   if constexpr (std::is_integral_v<T>) looked(call, source, sizeof(T), bits_of(value));
@@ -87,50 +99,47 @@ void exchanged(Call& call, shmem_ctx_t ctx, T* word, Value value, int pe, uint8_
 }
 
 inline constexpr auto atomic_fetch = g;
-inline constexpr auto atomic_fetch_nbi = []<class T>(Call& call, None, shmem_ctx_t ctx, T*, const T*, int pe) {
-  shmem::get(call, ctx, nullptr, 0, sizeof(T), pe, 0);
-};
-inline constexpr auto atomic_set = []<class T>(Call& call, None, shmem_ctx_t ctx, T* dest, T value, int pe) {
+inline constexpr auto atomic_fetch_nbi =
+    Brief{[]<class T>(Call& call, None, shmem_ctx_t ctx, T*, const T*, int pe) { shmem::get(call, ctx, nullptr, 0, sizeof(T), pe, 0); }};
+inline constexpr auto atomic_set = Brief{[]<class T>(Call& call, None, shmem_ctx_t ctx, T* dest, T value, int pe) {
   changed(call, ctx, dest, value_of(Change::set, value), pe);
-};
-inline constexpr auto atomic_inc = []<class T>(Call& call, None, shmem_ctx_t ctx, T* dest, int pe) {
-  changed(call, ctx, dest, value_of(Change::add, T{1}), pe);
-};
-inline constexpr auto atomic_add = []<class T>(Call& call, None, shmem_ctx_t ctx, T* dest, T value, int pe) {
+}};
+inline constexpr auto atomic_inc =
+    Brief{[]<class T>(Call& call, None, shmem_ctx_t ctx, T* dest, int pe) { changed(call, ctx, dest, value_of(Change::add, T{1}), pe); }};
+inline constexpr auto atomic_add = Brief{[]<class T>(Call& call, None, shmem_ctx_t ctx, T* dest, T value, int pe) {
   changed(call, ctx, dest, value_of(Change::add, value), pe);
-};
-inline constexpr auto atomic_and = []<class T>(Call& call, None, shmem_ctx_t ctx, T* dest, T, int pe) { changed(call, ctx, dest, {}, pe); };
+}};
+inline constexpr auto atomic_and =
+    Brief{[]<class T>(Call& call, None, shmem_ctx_t ctx, T* dest, T, int pe) { changed(call, ctx, dest, {}, pe); }};
 inline constexpr auto atomic_or = atomic_and, atomic_xor = atomic_and;
 inline constexpr auto atomic_swap = []<class T>(Call& call, const T&, shmem_ctx_t ctx, T* dest, T value, int pe) {
   exchanged(call, ctx, dest, value_of(Change::set, value), pe, kBlocking);
 };
-inline constexpr auto atomic_swap_nbi = []<class T>(Call& call, None, shmem_ctx_t ctx, T*, T* dest, T value, int pe) {
+inline constexpr auto atomic_swap_nbi = Brief{[]<class T>(Call& call, None, shmem_ctx_t ctx, T*, T* dest, T value, int pe) {
   exchanged(call, ctx, dest, value_of(Change::set, value), pe, 0);
-};
+}};
 inline constexpr auto atomic_compare_swap = []<class T>(Call& call, const T&, shmem_ctx_t ctx, T* dest, T, T, int pe) {
   exchanged(call, ctx, dest, {}, pe, kBlocking);
 };
-inline constexpr auto atomic_compare_swap_nbi = []<class T>(Call& call, None, shmem_ctx_t ctx, T*, T* dest, T, T, int pe) {
-  exchanged(call, ctx, dest, {}, pe, 0);
-};
+inline constexpr auto atomic_compare_swap_nbi =
+    Brief{[]<class T>(Call& call, None, shmem_ctx_t ctx, T*, T* dest, T, T, int pe) { exchanged(call, ctx, dest, {}, pe, 0); }};
 inline constexpr auto atomic_fetch_inc = []<class T>(Call& call, const T&, shmem_ctx_t ctx, T* dest, int pe) {
   exchanged(call, ctx, dest, value_of(Change::add, T{1}), pe, kBlocking);
 };
-inline constexpr auto atomic_fetch_inc_nbi = []<class T>(Call& call, None, shmem_ctx_t ctx, T*, T* dest, int pe) {
+inline constexpr auto atomic_fetch_inc_nbi = Brief{[]<class T>(Call& call, None, shmem_ctx_t ctx, T*, T* dest, int pe) {
   exchanged(call, ctx, dest, value_of(Change::add, T{1}), pe, 0);
-};
+}};
 inline constexpr auto atomic_fetch_add = []<class T>(Call& call, const T&, shmem_ctx_t ctx, T* dest, T value, int pe) {
   exchanged(call, ctx, dest, value_of(Change::add, value), pe, kBlocking);
 };
-inline constexpr auto atomic_fetch_add_nbi = []<class T>(Call& call, None, shmem_ctx_t ctx, T*, T* dest, T value, int pe) {
+inline constexpr auto atomic_fetch_add_nbi = Brief{[]<class T>(Call& call, None, shmem_ctx_t ctx, T*, T* dest, T value, int pe) {
   exchanged(call, ctx, dest, value_of(Change::add, value), pe, 0);
-};
+}};
 inline constexpr auto atomic_fetch_and = []<class T>(Call& call, const T&, shmem_ctx_t ctx, T* dest, T, int pe) {
   exchanged(call, ctx, dest, {}, pe, kBlocking);
 };
-inline constexpr auto atomic_fetch_and_nbi = []<class T>(Call& call, None, shmem_ctx_t ctx, T*, T* dest, T, int pe) {
-  exchanged(call, ctx, dest, {}, pe, 0);
-};
+inline constexpr auto atomic_fetch_and_nbi =
+    Brief{[]<class T>(Call& call, None, shmem_ctx_t ctx, T*, T* dest, T, int pe) { exchanged(call, ctx, dest, {}, pe, 0); }};
 inline constexpr auto atomic_fetch_or = atomic_fetch_and, atomic_fetch_xor = atomic_fetch_and;
 inline constexpr auto atomic_fetch_or_nbi = atomic_fetch_and_nbi, atomic_fetch_xor_nbi = atomic_fetch_and_nbi;
 

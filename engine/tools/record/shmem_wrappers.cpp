@@ -34,43 +34,46 @@ void with_elements(const Hook& hook, Call& call, Arguments... arguments) {
 
 #define SHMEMI_UNWRAP(...) __VA_ARGS__
 #define SHMEMI_EACH(LIST) LIST
-#define AROUND(name, args, ...) \
-  around([&] { return pshmem_##name args; }, [&](Call& call, [[maybe_unused]] const auto& result) { __VA_ARGS__; })
+#define AROUND(hook, name, args, ...) \
+  around<is_brief(hook)>([&] { return pshmem_##name args; }, [&](Call& call, [[maybe_unused]] const auto& result) { __VA_ARGS__; })
 
 extern "C" {
 #pragma GCC visibility push(default)
 
-#define SHMEMI_TYPED_CTX(R, N, op, params, args)                                                                               \
-  R shmem_##N##_##op params { return AROUND(N##_##op, args, hooks::op(call, result, SHMEM_CTX_DEFAULT, SHMEMI_UNWRAP args)); } \
-  R shmem_ctx_##N##_##op(shmem_ctx_t ctx, SHMEMI_UNWRAP params) {                                                              \
-    return AROUND(ctx_##N##_##op, (ctx, SHMEMI_UNWRAP args), hooks::op(call, result, ctx, SHMEMI_UNWRAP args));                \
+#define SHMEMI_TYPED_CTX(R, N, op, params, args)                                                                                          \
+  R shmem_##N##_##op params { return AROUND(hooks::op, N##_##op, args, hooks::op(call, result, SHMEM_CTX_DEFAULT, SHMEMI_UNWRAP args)); } \
+  R shmem_ctx_##N##_##op(shmem_ctx_t ctx, SHMEMI_UNWRAP params) {                                                                         \
+    return AROUND(hooks::op, ctx_##N##_##op, (ctx, SHMEMI_UNWRAP args), hooks::op(call, result, ctx, SHMEMI_UNWRAP args));                \
   }
-#define SHMEMI_SIZED_CTX(op, WIDTH, SUFFIX, BYTES, params, args)                                                                   \
-  void shmem_##op##WIDTH##SUFFIX params {                                                                                          \
-    AROUND(op##WIDTH##SUFFIX, args, with_elements<BYTES>(hooks::op##SUFFIX, call, result, SHMEM_CTX_DEFAULT, SHMEMI_UNWRAP args)); \
-  }                                                                                                                                \
-  void shmem_ctx_##op##WIDTH##SUFFIX(shmem_ctx_t ctx, SHMEMI_UNWRAP params) {                                                      \
-    AROUND(ctx_##op##WIDTH##SUFFIX, (ctx, SHMEMI_UNWRAP args),                                                                     \
-           with_elements<BYTES>(hooks::op##SUFFIX, call, result, ctx, SHMEMI_UNWRAP args));                                        \
+#define SHMEMI_SIZED_CTX(op, WIDTH, SUFFIX, BYTES, params, args)                                          \
+  void shmem_##op##WIDTH##SUFFIX params {                                                                 \
+    AROUND(hooks::op##SUFFIX, op##WIDTH##SUFFIX, args,                                                    \
+           with_elements<BYTES>(hooks::op##SUFFIX, call, result, SHMEM_CTX_DEFAULT, SHMEMI_UNWRAP args)); \
+  }                                                                                                       \
+  void shmem_ctx_##op##WIDTH##SUFFIX(shmem_ctx_t ctx, SHMEMI_UNWRAP params) {                             \
+    AROUND(hooks::op##SUFFIX, ctx_##op##WIDTH##SUFFIX, (ctx, SHMEMI_UNWRAP args),                         \
+           with_elements<BYTES>(hooks::op##SUFFIX, call, result, ctx, SHMEMI_UNWRAP args));               \
   }
 #include "shmem/include/shmem_typed.h"
 
 #define SHMEMI_TYPED(R, N, op, params, args) \
-  R shmem_##N##_##op params { return AROUND(N##_##op, args, hooks::op(call, result, SHMEMI_UNWRAP args)); }
+  R shmem_##N##_##op params { return AROUND(hooks::op, N##_##op, args, hooks::op(call, result, SHMEMI_UNWRAP args)); }
 #include "shmem/include/shmem_typed_wait.h"
 
-#define SHMEMI_TYPED(R, N, op, params, args)                                                                         \
-  R shmem_##N##_##op params { return AROUND(N##_##op, args, hooks::op(call, result, nullptr, SHMEMI_UNWRAP args)); } \
-  R shmemx_##N##_##op##_nb(SHMEMI_UNWRAP params, shmemx_req_t* request) {                                            \
-    return around([&] { return pshmemx_##N##_##op##_nb(SHMEMI_UNWRAP args, request); },                              \
-                  [&](Call& call, int result) { hooks::op(call, result, request, SHMEMI_UNWRAP args); });            \
+#define SHMEMI_TYPED(R, N, op, params, args)                                                                                    \
+  R shmem_##N##_##op params { return AROUND(hooks::op, N##_##op, args, hooks::op(call, result, nullptr, SHMEMI_UNWRAP args)); } \
+  R shmemx_##N##_##op##_nb(SHMEMI_UNWRAP params, shmemx_req_t* request) {                                                       \
+    return around([&] { return pshmemx_##N##_##op##_nb(SHMEMI_UNWRAP args, request); },                                         \
+                  [&](Call& call, int result) { hooks::op(call, result, request, SHMEMI_UNWRAP args); });                       \
   }
 #include "shmem/include/shmem_typed_team.h"
 
 #define SHMEMI_TYPED(R, N, op, params, args) \
-  R shmem_##N##_##op params { return AROUND(N##_##op, args, hooks::old::op(call, result, SHMEMI_UNWRAP args)); }
-#define SHMEMI_SIZED_SET(op, WIDTH, BYTES, params, args) \
-  void shmem_##op##WIDTH params { AROUND(op##WIDTH, args, with_elements<BYTES>(hooks::old::op, call, result, SHMEMI_UNWRAP args)); }
+  R shmem_##N##_##op params { return AROUND(hooks::old::op, N##_##op, args, hooks::old::op(call, result, SHMEMI_UNWRAP args)); }
+#define SHMEMI_SIZED_SET(op, WIDTH, BYTES, params, args)                                                             \
+  void shmem_##op##WIDTH params {                                                                                    \
+    AROUND(hooks::old::op, op##WIDTH, args, with_elements<BYTES>(hooks::old::op, call, result, SHMEMI_UNWRAP args)); \
+  }
 #include "shmem/include/shmem_typed_old.h"
 
 #pragma GCC visibility pop

@@ -12,6 +12,9 @@
 #include <cstring>
 #include <new>
 #include <string>
+#include <utility>
+
+#include "engine/tools/record/packed.hpp"
 
 namespace portunus::record {
 
@@ -19,13 +22,13 @@ namespace {
 
 constexpr uint64_t kPage = 4096;
 constexpr uint64_t kPoll_ns = 1000;  // what passes between two looks, at most, where the program only waits
+constexpr unsigned kMany = 4;        // records of one call, whose writing is no computing
+constexpr uint64_t kBrief_ns = 250;  // of a brief call and what the program does before the next
+constexpr unsigned kUntimed = 64;    // brief calls, at most
 
 }  // namespace
 
-Writer& Writer::instance() {
-  static Writer& writer = *new Writer;  // calls may come when static objects are gone
-  return writer;
-}
+constinit Writer Writer::only_;
 
 void Writer::open(int rank, int size, Interface interface) {
   const char* const folder = std::getenv(kVariable);
@@ -44,7 +47,7 @@ void Writer::open(int rank, int size, Interface interface) {
   header_->size = size;
   header_->interface = interface;
   header_->used = used_ = kHeaderBytes;
-  left_ns_ = header_->begun_ns = now_ns();
+  left_ns_ = recorded_ns_ = header_->begun_ns = now_ns();
   computed_ns_ = 0;                                                        // before the start
   pthread_atfork(nullptr, nullptr, [] { instance().header_ = nullptr; });  // a child that is forked is no rank
 }
@@ -83,45 +86,54 @@ bool Writer::map_next(uint64_t bytes) {
   return window_ != nullptr;
 }
 
-void Writer::append(const Record& record, std::span<const uint64_t> numbers) {
-  const uint64_t bytes = sizeof record + numbers.size_bytes();
-  if ((window_ == nullptr || used_ + bytes > window_at_ + window_bytes_) && !map_next(bytes)) {
+void Writer::append(const Record& record, std::span<const uint64_t> numbers, uint64_t time_ns) {
+  const uint64_t most = packed_most(numbers.size());
+  if ((window_ == nullptr || used_ + most > window_at_ + window_bytes_) && !map_next(most)) {
     header_->state.store(State::no_space, std::memory_order_release);
     return stop();
   }
-  char* const place = window_ + (used_ - window_at_);
-  std::memcpy(place, &record, sizeof record);
-  if (!numbers.empty()) std::memcpy(place + sizeof record, numbers.data(), numbers.size_bytes());
-  used_ += bytes;
+  const char* const end = pack(window_ + (used_ - window_at_), record, numbers, std::exchange(computed_ns_, 0),
+                               static_cast<int64_t>(time_ns - std::exchange(recorded_ns_, time_ns)));
+  used_ = window_at_ + static_cast<uint64_t>(end - window_);
   header_->used.store(used_, std::memory_order_release);
 }
 
-std::unique_lock<std::recursive_mutex> Call::locked() const {
-  return writer_.threads_ ? std::unique_lock(writer_.mutex_) : std::unique_lock<std::recursive_mutex>();
+std::unique_lock<std::recursive_mutex> Call::locked() {
+  return writer().threads_ ? std::unique_lock(writer().mutex_) : std::unique_lock<std::recursive_mutex>();
 }
 
-Call::Call() : begin_ns_(now_ns()) {
+void Call::begin() {
   const auto lock = locked();
-  const uint64_t gap = begin_ns_ > writer_.left_ns_ ? begin_ns_ - writer_.left_ns_ : 0;
-  if (!writer_.polled_ || gap >= kPoll_ns) writer_.computed_ns_ += gap;
-  writer_.polled_ = false;
-  writer_.left_ns_ = std::max(writer_.left_ns_, begin_ns_);
+  Writer& all = writer();
+  begin_ns_ = now_ns();
+  const uint64_t gap = begin_ns_ > all.left_ns_ ? begin_ns_ - all.left_ns_ : 0;
+  const bool quick = gap < all.brief_ * kBrief_ns;
+  if (!quick && (!all.polled_ || gap >= kPoll_ns)) all.computed_ns_ += gap;
+  all.polled_ = false;
+  all.left_ns_ = std::max(all.left_ns_, begin_ns_);
+  is_timed_ = !brief_ || !quick;
+  all.untimed_ = is_timed_ || all.threads_ ? 0 : std::min(2 * all.brief_, kUntimed);
+  all.brief_ = is_timed_ ? 0 : 1;
 }
 
-Call::~Call() {
+void Call::end() {
   const auto lock = locked();
-  writer_.polled_ = nothing_;
-  writer_.left_ns_ = now_ns();
+  Writer& all = writer();
+  all.polled_ = nothing_;
+  all.left_ns_ = end_ns_ != 0 && appended_ < kMany ? end_ns_ : now_ns();
+  if (brief_ && !all.threads_ && all.left_ns_ - begin_ns_ < kBrief_ns) all.untimed_ = 1;
 }
 
-void Call::append(Record record, std::span<const uint64_t> numbers) {
+uint64_t Call::end_ns() {
+  if (end_ns_ == 0) end_ns_ = now_ns();
+  return end_ns_;
+}
+
+void Call::append(const Record& record, std::span<const uint64_t> numbers) {
   const auto lock = locked();
-  if (!writer_.is_open()) return;
-  record.compute_ns = writer_.computed_ns_;
-  writer_.computed_ns_ = 0;
-  if (record.time_ns == 0) record.time_ns = begin_ns_;
-  record.numbers = static_cast<uint32_t>(numbers.size());
-  writer_.append(record, numbers);
+  if (!writer().is_open()) return;
+  ++appended_;
+  writer().append(record, numbers, record.time_ns != 0 ? record.time_ns : begin_ns_);
 }
 
 }  // namespace portunus::record
