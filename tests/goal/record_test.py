@@ -145,7 +145,7 @@ def faults(folder):
     expect("records that are none", done.returncode == 1 and "none of this version" in done.stderr, done.stderr)
     small = folder / "small"
     small.mkdir()
-    if os.geteuid() != 0 or subprocess.run(["mount", "-t", "tmpfs", "-o", "size=2m", "none", small], capture_output=True, check=False).returncode:
+    if os.geteuid() != 0 or subprocess.run(["mount", "-t", "tmpfs", "-o", "size=1m", "none", small], capture_output=True, check=False).returncode:
         return print("no small disk can be mounted: what becomes of records there is not looked at")
     try:
         done = record(folder / "small.goal", 2, program, "many", TMPDIR=str(small))

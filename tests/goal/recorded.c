@@ -168,7 +168,7 @@ int main(int argc, char **argv) {
     if (parent != MPI_COMM_NULL || strcmp(what, "spawn") == 0) spawn(argv[0], parent);
     else if (strcmp(what, "messages") == 0 || strcmp(what, "die") == 0 || threads) messages(MPI_COMM_WORLD);
     if (strcmp(what, "die") == 0 && me == n - 1) _exit(3);
-    for (int i = 0; strcmp(what, "many") == 0 && i < 60000; ++i) MPI_Barrier(MPI_COMM_WORLD);
+    for (int i = 0; strcmp(what, "many") == 0 && i < 100000; ++i) MPI_Barrier(MPI_COMM_WORLD);
     if (strcmp(what, "persistent") == 0) persistent();
     if (strcmp(what, "collectives") == 0) collectives(MPI_COMM_WORLD);
     if (strcmp(what, "communicators") == 0) communicators();

@@ -6,6 +6,7 @@
 // Thread: one.
 #include <unistd.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <climits>
 #include <cstdio>
@@ -46,7 +47,8 @@ std::optional<Said> parse_options(int argc, char** argv, goalrun::Options& optio
   line.text("FILE", options.file, "the schedule, in the GOAL text language");
   line.number("--repeat", options.repeat, "epochs to measure (default 1), after one that is not measured", 1, 100'000'000);
   line.number("--compute", options.compute_us, "microseconds that the application computes between start and wait", 0, 3'600'000'000);
-  line.flag("--no-check", no_check, "do not check what the messages carry");
+  line.flag("--no-check", no_check,
+            "do not check what the messages carry; those of a peer, tag and size use the same memory, as in programs");
   line.text("--input", options.input,
             "what the arguments of an annotated FILE hold before each execution: a file, %r its rank, %k the argument");
   line.text("--output", options.output, "where they are written after the last one");
@@ -66,13 +68,17 @@ std::string read_file(const std::string& path) {
   return text;
 }
 
-// `plans` gets one per rank if the file has annotations.
+// True of an annotation that says how long a message is, not where it lies.
+bool is_size(const goal::Annotation& annotation) { return annotation.text.find(" bytes ") != std::string::npos; }
+
+// `plans` gets one per rank if the file has annotations that say what operations work on.
 goal::GoalFile read_schedule(const std::string& path, std::vector<goal::Plan>& plans) {
   const std::string text = read_file(path);
   try {
     goal::GoalFile file = goal::parse_goal(text);
     if (!file.annotations.empty()) plans = goal::plans_of(file);
     for (size_t r = 0; r < plans.size(); ++r) file.ranks[r] = plans[r].graph;
+    if (std::ranges::all_of(file.annotations, is_size)) plans.clear();
     // No eager limit: sends that would wait for ever are buffered.
     goal::validate(file.ranks);
     goal::buffer_circles(plans);

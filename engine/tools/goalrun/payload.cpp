@@ -6,6 +6,9 @@
 #include <algorithm>
 #include <cstring>
 #include <functional>
+#include <map>
+#include <tuple>
+#include <utility>
 
 namespace portunus::goalrun {
 
@@ -37,26 +40,41 @@ bool each_word(uint64_t seed, uint64_t size, F&& f) {
   return true;
 }
 
-}  // namespace
+// The places of messages, behind the first that is aligned.
+struct Places {
+  std::vector<uint64_t> offsets;
+  uint64_t bytes = kAlignment;  // UINT64_MAX: no memory is so large
+};
 
-uint64_t Payload::bytes_needed(const goal::Schedule& schedule) {
-  uint64_t sum = kAlignment;
+Places places_of(const goal::Schedule& schedule, bool checked) {
+  Places places;
+  std::map<std::tuple<goal::Kind, uint32_t, uint32_t, uint64_t>, uint64_t> alike;
   for (const goal::Vertex& vertex : schedule.vertices()) {
-    if (!vertex.is_message()) continue;
-    if (vertex.size > UINT64_MAX / 4 - sum) return UINT64_MAX;
-    sum += (vertex.size + kAlignment - 1) / kAlignment * kAlignment;
+    const uint64_t next = places.bytes - kAlignment;
+    places.offsets.push_back(next);
+    if (!vertex.is_message() || places.bytes == UINT64_MAX) continue;
+    if (!checked) {
+      const auto [found, fresh] = alike.try_emplace({vertex.kind, vertex.peer, vertex.tag, vertex.size}, next);
+      places.offsets.back() = found->second;
+      if (!fresh) continue;
+    }
+    if (vertex.size > UINT64_MAX / 4 - places.bytes) places.bytes = UINT64_MAX;
+    else places.bytes += (vertex.size + kAlignment - 1) / kAlignment * kAlignment;
   }
-  return sum;
+  return places;
 }
 
-Payload::Payload(const goal::GoalFile& file, uint32_t rank, std::span<const goal::Wildcards> wildcards)
-    : schedule_(file.ranks[rank]), rank_(rank), index_(goal::running_indices(schedule_)), offsets_(schedule_.size()) {
-  block_.reset(new std::byte[bytes_needed(schedule_)]());
-  uint64_t at = kAlignment - reinterpret_cast<uintptr_t>(block_.get()) % kAlignment;
-  for (goal::VertexId v = 0; v < schedule_.size(); ++v) {
-    offsets_[v] = at;
-    if (schedule_[v].is_message()) at += (schedule_[v].size + kAlignment - 1) / kAlignment * kAlignment;
-  }
+}  // namespace
+
+uint64_t Payload::bytes_needed(const goal::Schedule& schedule, bool checked) { return places_of(schedule, checked).bytes; }
+
+Payload::Payload(const goal::GoalFile& file, uint32_t rank, std::span<const goal::Wildcards> wildcards, bool checked)
+    : schedule_(file.ranks[rank]), rank_(rank), index_(goal::running_indices(schedule_)) {
+  Places places = places_of(schedule_, checked);
+  block_.reset(new std::byte[places.bytes]());
+  offsets_ = std::move(places.offsets);
+  const uint64_t first = kAlignment - reinterpret_cast<uintptr_t>(block_.get()) % kAlignment;
+  for (uint64_t& offset : offsets_) offset += first;
   collect_candidates(file, wildcards);
 }
 

@@ -2,7 +2,7 @@
 // receiver can tell it from every other one, of this and of other epochs.
 //
 // Thread: one.
-// Invariants: every send and every receive has memory of its own.
+// Invariants: every send and every receive that is checked has memory of its own.
 #pragma once
 
 #include <cstddef>
@@ -25,10 +25,11 @@ struct MessageName {
 
 class Payload {
  public:
-  // Throws std::bad_alloc.
-  Payload(const goal::GoalFile& file, uint32_t rank, std::span<const goal::Wildcards> wildcards);
+  // Each message has memory of its own where `checked`, or else, as in programs, that of all with its peer, tag and size. Throws
+  // std::bad_alloc.
+  Payload(const goal::GoalFile& file, uint32_t rank, std::span<const goal::Wildcards> wildcards, bool checked);
 
-  [[nodiscard]] static uint64_t bytes_needed(const goal::Schedule& schedule);
+  [[nodiscard]] static uint64_t bytes_needed(const goal::Schedule& schedule, bool checked);
   [[nodiscard]] std::byte* buffer(goal::VertexId v) const { return block_.get() + offsets_[v]; }
 
   // Writes what the sends of this epoch carry.

@@ -116,8 +116,8 @@ Run::Run(const goal::GoalFile& file, std::vector<goal::Plan> plans, const Option
     return;
   }
   const goal::Program program = goal::compile(schedule_, {.rank = rank, .context = 0, .wildcards = wildcards_, .touches = {}});
-  refuse_too_large(Payload::bytes_needed(schedule_), job.local_size);
-  payload_.emplace(file, rank, wildcards_);
+  refuse_too_large(Payload::bytes_needed(schedule_, options.check), job.local_size);
+  payload_.emplace(file, rank, wildcards_, options.check);
   library_.emplace();
   load(program);
 }
