@@ -120,6 +120,8 @@ def schedules_run():
     expect("csv", result.returncode == 0 and [row["rank"] for row in rows] == ["0", "1", "all"] and
            all(0 <= float(row["overlap"]) <= 1 and float(row["min_us"]) >= 50 for row in rows) and "payload not checked" in result.stderr,
            result)
+    result = run(goalrun, write("busy.goal", SIZES), "--busy", "--no-check", "--repeat", "3")
+    expect("a busy thread steps alone", result.returncode == 0 and "progress caller" in result.stdout, result)
     result = run(goalrun, write("empty.goal", "num_ranks 2\nrank 0 {\na: send 1b to 1\n//@ a bytes 0\n}\nrank 1 {\na: recv 1b from 0\n//@ a bytes 0\n}\n"))
     expect("annotations of sizes alone leave messages to be checked", result.returncode == 0 and "payload checked" in result.stdout, result)
 
