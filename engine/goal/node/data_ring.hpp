@@ -24,6 +24,8 @@ class DataRing {
   };
   // `bytes`: a multiple of 64.
   DataRing(size_t bytes, IsOver exchange_is_over) : bytes_(bytes), exchange_is_over_(exchange_is_over) {}
+  // Another one of the same rank.
+  DataRing(size_t bytes, const DataRing& other) : DataRing(bytes, other.exchange_is_over_) {}
   [[nodiscard]] size_t bytes() const { return bytes_; }
   // Before take(): memory for what is remembered of data.
   void reserve() { data_.resize(kMost); }

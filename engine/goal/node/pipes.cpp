@@ -11,6 +11,7 @@
 namespace portunus::goal::node {
 
 void Pipes::reserve() {
+  small_ring_.reserve();
   ends_.resize(size_);
   outgoing_.reserve(size_);
   incoming_.reserve(size_);
@@ -19,17 +20,18 @@ void Pipes::reserve() {
 void Pipes::lie_at(std::byte* start, std::byte* rings, size_t apart) {
   assert(ends_.size() == size_);
   const size_t bytes = pipe(size_);
-  const auto word = [&](size_t of, size_t i) { return reinterpret_cast<Word*>(start + of * apart + i * kLine); };
+  const auto own = [&](size_t of) { return start + of * apart; };
+  const auto word = [&](size_t of, size_t i) { return reinterpret_cast<Word*>(own(of) + i * kLine); };
   // The words that `of` writes, of its pipe to `other` and of the one from there; and its pipe.
   const auto written = [&](size_t of, size_t other) { return word(of, other); };
   const auto read = [&](size_t of, size_t other) { return word(of, size_ + other); };
-  const auto data = [&](size_t of, size_t other) { return start + of * apart + 2 * size_ * kLine + other * bytes; };
+  const auto data = [&](size_t of, size_t other) { return own(of) + 2 * size_ * kLine + other * bytes; };
   for (size_t i = 0; i < size_; ++i) {
     ends_[i].out = {data(rank_, i), bytes, written(rank_, i), read(i, rank_)};
     ends_[i].in = {data(i, rank_), bytes, written(i, rank_), read(rank_, i)};
-    ends_[i].ring = rings + i * apart;
+    ends_[i].small_ring = data(i, size_);
+    ends_[i].long_ring = rings + i * apart;
   }
-  data_ = rings + rank_ * apart;
 }
 
 void Pipes::clear(std::byte* own, size_t size) {
@@ -71,9 +73,9 @@ bool Pipes::Pipe::release(bool now) {
   return true;
 }
 
-bool Pipes::may_push(const Outgoing& one) const {
+bool Pipes::may_push(const Outgoing& one) {
   if (is_short(one.bytes)) return one.ends->out.has_room(of_record(one.bytes));
-  return one.ends->out.has_room(of_record(0)) && ring_.has_room(piece(one.left));
+  return one.ends->out.has_room(of_record(0)) && ring_of(one.bytes).has_room(piece(one.left));
 }
 
 bool Pipes::push(Outgoing& one) {
@@ -84,8 +86,8 @@ bool Pipes::push(Outgoing& one) {
   const size_t behind = is_short(one.bytes) ? one.bytes : 0, now = piece(one.left - behind);
   const uint64_t end = pipe.at + of_record(behind);
   if (now > 0) {
-    const size_t at = ring_.take(now, pipe.read, end);
-    copy_run(data_ + at, one.data, now);
+    const size_t at = ring_of(one.bytes).take(now, pipe.read, end);
+    copy_run(ring_at(ends_[rank_], one.bytes) + at, one.data, now);
     head.at = static_cast<uint32_t>(at);
     head.piece = static_cast<uint32_t>(now);
     one.data += now;
@@ -118,7 +120,7 @@ bool Pipes::pull(Incoming& one) {
   std::byte* const to = is_this && !one.wrong ? one.to + one.taken : nullptr;
   const size_t behind = is_short(head.bytes) ? head.bytes : 0;
   pipe.get(to, behind);
-  if (to != nullptr && head.piece > 0) copy_run(to, one.ends->ring + head.at, head.piece);
+  if (to != nullptr && head.piece > 0) copy_run(to, ring_at(*one.ends, head.bytes) + head.at, head.piece);
   pipe.at = begin + of_record(behind);
   news_ |= pipe.release(head.piece > 0);
   if (!is_this) return false;

@@ -2,11 +2,10 @@
 //
 // Nobody waits for a third: who gives leaves when its data are in the pipes, which hold several calls. Each part is a record, so that who
 // takes it notices a length or a call that differs, be it in the next call in which the two meet. Short data follow the record's head in
-// the pipe. Long ones lie in the ring of who gives them (data_ring.hpp), piece by piece with a record each, and who takes them reads
-// behind.
+// the pipe. Others lie in a ring of who gives them (data_ring.hpp): long ones piece by piece with a record each, and who takes them reads
+// behind; those of up to kPiece bytes in a ring that is small enough to stay in the caches.
 //
-//     record | number of the call : 64 | what the call is : 64 | bytes : 64 | place of a piece : 32 | its bytes : 32 | short data | padding
-//     |
+//     record | number of the call : 64 | what the call is : 64 | bytes : 64 | place of a piece : 32 | its bytes : 32 | short data |
 //
 // A record takes whole cache lines.
 //
@@ -30,13 +29,15 @@ namespace portunus::goal::node {
 
 class Pipes {
  public:
-  Pipes(size_t rank, size_t size, DataRing& ring, Waiting& waiting) : rank_(rank), size_(size), ring_(ring), waiting_(waiting) {}
+  // `ring`: of long data.
+  Pipes(size_t rank, size_t size, DataRing& ring, Waiting& waiting)
+      : rank_(rank), size_(size), small_ring_(kSmallRing, ring), long_ring_(ring), waiting_(waiting) {}
   // Bytes of each rank, a multiple of 64.
-  static size_t bytes_each(size_t size) { return size * (2 * kLine + pipe(size)); }
+  static size_t bytes_each(size_t size) { return size * (2 * kLine + pipe(size)) + kSmallRing; }
   // Before lie_at(): takes the memory that this rank itself needs.
   void reserve();
   // bytes_each() bytes of each rank, `apart` from each other, of memory that all ranks map; zeroed, or cleared by one of them. The rings
-  // lie at `rings`, as far apart.
+  // of long data lie at `rings`, as far apart.
   void lie_at(std::byte* start, std::byte* rings, size_t apart);
   // Zeroes the words of one rank.
   static void clear(std::byte* own, size_t size);
@@ -54,7 +55,7 @@ class Pipes {
   int end();
 
  private:
-  static constexpr size_t kLine = 64, kAll = size_t{1} << 20, kPiece = 16 * 1024;
+  static constexpr size_t kLine = 64, kAll = size_t{1} << 20, kPiece = 16 * 1024, kSmallRing = 2 * kPiece;
 
   // One end's place in a pipe, which that end writes. Each lies in a line of its own.
   using Word = std::atomic<uint64_t>;
@@ -87,7 +88,7 @@ class Pipes {
   };
   struct Ends {
     Pipe out, in;
-    const std::byte* ring = nullptr;  // of the other rank
+    std::byte *small_ring = nullptr, *long_ring = nullptr;  // of the other rank
   };
   struct Outgoing {
     Ends* ends;
@@ -102,14 +103,19 @@ class Pipes {
     bool wrong = false;  // they are left out
   };
 
-  static size_t pipe(size_t size) { return std::clamp(std::bit_floor(kAll / size / size), size_t{512}, size_t{64} * 1024); }
+  static size_t pipe(size_t size) { return std::clamp(std::bit_floor(kAll / size / size), size_t{512}, size_t{4096}); }
   [[nodiscard]] static size_t of_record(size_t bytes) { return (sizeof(Head) + bytes + kLine - 1) / kLine * kLine; }
   // Whether so many bytes lie behind their head.
   [[nodiscard]] bool is_short(size_t bytes) const { return bytes <= pipe(size_) / 4 - sizeof(Head); }
-  // The length of the next piece of long data.
-  [[nodiscard]] size_t piece(size_t left) const { return std::min({left, waiting_.crowded() ? 4 * kPiece : kPiece, ring_.bytes() / 2}); }
+  // The ring in which so many bytes lie that are not short, and its place in a rank's memory.
+  [[nodiscard]] DataRing& ring_of(size_t bytes) { return bytes > kPiece ? long_ring_ : small_ring_; }
+  [[nodiscard]] static std::byte* ring_at(const Ends& ends, size_t bytes) { return bytes > kPiece ? ends.long_ring : ends.small_ring; }
+  // The length of the next piece of these.
+  [[nodiscard]] size_t piece(size_t left) const {
+    return std::min({left, waiting_.crowded() ? 4 * kPiece : kPiece, long_ring_.bytes() / 2});
+  }
   // Whether the next step may be taken.
-  [[nodiscard]] bool may_push(const Outgoing& one) const;
+  [[nodiscard]] bool may_push(const Outgoing& one);
   [[nodiscard]] static bool may_pull(const Incoming& one) { return one.ends->in.there() > 0; }
   // One step, if it may be taken. True: nothing is left.
   bool push(Outgoing& one);
@@ -120,8 +126,8 @@ class Pipes {
   }
 
   size_t rank_, size_;
-  DataRing& ring_;
-  std::byte* data_ = nullptr;  // of the ring
+  DataRing small_ring_;
+  DataRing& long_ring_;
   Waiting& waiting_;
   uint64_t number_ = 0, what_ = 0;
   bool differs_ = false;
