@@ -17,6 +17,8 @@
 
 namespace portunus::record {
 
+static_assert(std::endian::native == std::endian::little, "the bytes that are left out are the last ones of a number");
+
 // The bytes that each value of two bits stands for.
 inline constexpr std::array<uint8_t, 4> kBytesOf{0, 1, 3, 8};
 constexpr unsigned width_of(uint64_t number) {
