@@ -7,7 +7,8 @@
 namespace portunus {
 namespace {
 
-constexpr uint32_t kLooks = 16;  // at senders that may have gone, each time
+constexpr uint32_t kLooks = 16;       // at senders that may have gone, each time
+constexpr size_t kLooksAtPeers = 32;  // each time, as one takes several system calls; the next time at others
 
 }  // namespace
 
@@ -112,15 +113,20 @@ void NodeTransport::look_for_departed() {
 
 void NodeTransport::housekeeping(bool waiting) {
   if (needs_housekeeping()) step_over_dead_record();
-  if (waiting)
-    for (auto& [process, link] : links_)
-      if (link->segment && !link->dead) {
-        if (refuses_us(*link)) link->ended_with = link->segment->header().place.incarnation;
-        if (link->ended_with || !link->segment->owner_alive()) note_death(*link);
-      }
+  if (waiting) look_at_peers();
   look_for_departed();
   if (!dead_.empty()) reap();
   if (!vacating_.empty()) vacate();
+}
+
+void NodeTransport::look_at_peers() {
+  const size_t turns = (links_.size() + kLooksAtPeers - 1) / kLooksAtPeers;
+  size_t turn = next_turn_++;
+  for (auto& [process, link] : links_)
+    if (turn++ % turns == 0 && link->segment && !link->dead) {
+      if (refuses_us(*link)) link->ended_with = link->segment->header().place.incarnation;
+      if (link->ended_with || !link->segment->owner_alive()) note_death(*link);
+    }
 }
 
 bool NodeTransport::needs_housekeeping() {

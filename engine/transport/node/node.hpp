@@ -117,6 +117,8 @@ class NodeTransport final : public Transport, public InPlace, public StagingArea
   void note_death(NodeLink& link);
   void refuse(uint32_t index);
   int reap();
+  // Whether peers live, of many some at a time.
+  void look_at_peers();
   void look_for_departed();
   void vacate();
   static uint32_t claim_place(SegmentHeader& header);
@@ -163,6 +165,7 @@ class NodeTransport final : public Transport, public InPlace, public StagingArea
   std::map<std::pair<uint32_t, uint32_t>, std::unique_ptr<NodeLink>> links_;
   std::vector<std::unique_ptr<NodeLink>> replaced_;  // lost, and another process has the address
   std::vector<NodeLink*> dead_;
+  size_t next_turn_ = 0;                  // of looks at peers
   std::vector<NodeLink::Move*> sharing_;  // whose peers have not finished their share yet
   std::vector<NodeLink*> helping_;        // whose peers may want help
   // A buffer between the two memories, for places where string moves would be slow (host/copy_run.hpp): the kernel takes four times as long
