@@ -17,6 +17,8 @@ namespace {
 
 constexpr const char* kPlaceKey = "goal.place";
 constexpr const char* kWireKey = "goal.wire";
+constexpr uint8_t kNotByMemory = 1, kCrowded = 2, kSlow = 1;  // facts under these keys
+constexpr int kFewRanks = 16;
 constexpr const char* kNoAnswer = "the other ranks do not answer; has one of them ended?";
 
 }  // namespace
@@ -76,30 +78,40 @@ const char* Library::agree_on_places() {
   WireProbe probe;
   if (next) probe.open(ni_);
   // A message that came before its portal table entry would be lost: that of all others is there behind this.
-  const std::array<uint8_t, 2> mine = {reaches_its_node_by_memory(), crowded};
-  by_memory_ = true;
-  crowded_ = slow_ = false;
-  const char* problem = tell_all(kPlaceKey, mine, [this](std::array<uint8_t, 2> theirs) {
-    by_memory_ = by_memory_ && theirs[0] != 0;
-    crowded_ = crowded_ || theirs[1] != 0;
-  });
+  uint8_t facts = (reaches_its_node_by_memory() ? 0 : kNotByMemory) | (crowded ? kCrowded : 0);
+  const char* problem = tell_all(kPlaceKey, facts);
+  by_memory_ = (facts & kNotByMemory) == 0;
+  crowded_ = (facts & kCrowded) != 0;
+  slow_ = false;
   if (problem || nodes_in_all() < 2) return problem;
-  const std::array<uint8_t, 1> slow = {next && probe.is_slow(static_cast<ptl_rank_t>(*next))};
-  return tell_all(kWireKey, slow, [this](std::array<uint8_t, 1> theirs) { slow_ = slow_ || theirs[0] != 0; });
+  facts = next && probe.is_slow(static_cast<ptl_rank_t>(*next)) ? kSlow : 0;
+  problem = tell_all(kWireKey, facts);
+  slow_ = facts != 0;
+  return problem;
 }
 
-template <size_t kSize, class Hear>
-const char* Library::tell_all(const char* key, const std::array<uint8_t, kSize>& mine, Hear&& hear) {
-  if (PtlxJobPut(key, mine.data(), mine.size()) != PTL_OK)
-    return "the launcher takes no word from this rank; start the program with ptlrun";
-  if (PtlxJobFence() != PTL_OK) return kNoAnswer;
-  for (int i = 0; i < job_.size; ++i) {
-    std::array<uint8_t, kSize> theirs{};
-    size_t size = theirs.size();
-    if (PtlxJobGet(i, key, theirs.data(), &size) != PTL_OK || size != theirs.size()) return kNoAnswer;
-    hear(theirs);
-  }
-  return nullptr;
+const char* Library::tell_all(const std::string& key, uint8_t& facts) {
+  const auto tell = [](const std::string& what, uint8_t mine) -> const char* {
+    if (PtlxJobPut(what.c_str(), &mine, sizeof mine) != PTL_OK)
+      return "the launcher takes no word from this rank; start the program with ptlrun";
+    return PtlxJobFence() == PTL_OK ? nullptr : kNoAnswer;
+  };
+  const auto hear = [&facts](const std::string& what, int rank) {
+    uint8_t theirs = 0;
+    size_t size = sizeof theirs;
+    if (PtlxJobGet(rank, what.c_str(), &theirs, &size) != PTL_OK || size != sizeof theirs) return false;
+    facts |= theirs;
+    return true;
+  };
+  if (const char* problem = tell(key, facts)) return problem;
+  // The launcher answers each question by itself: among many ranks one asks them all, and the others ask that one.
+  const bool many = job_.size > kFewRanks;
+  for (int i = 0; (!many || job_.rank == 0) && i < job_.size; ++i)
+    if (!hear(key, i)) return kNoAnswer;
+  if (!many) return nullptr;
+  const std::string of_all = key + ".all";
+  if (const char* problem = tell(of_all, facts)) return problem;
+  return hear(of_all, 0) ? nullptr : kNoAnswer;
 }
 
 int Library::nodes_in_all() { return job_.size == 0 ? 0 : 1 + *std::max_element(nodes(), nodes() + job_.size); }

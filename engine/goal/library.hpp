@@ -69,9 +69,8 @@ class Library {
   const char* open_network();
   [[nodiscard]] bool reaches_its_node_by_memory();
   const char* agree_on_places();
-  // Tells all ranks, and hears of all. Behind it each has begun it.
-  template <size_t kSize, class Hear>
-  const char* tell_all(const char* key, const std::array<uint8_t, kSize>& mine, Hear&& hear);
+  // Tells all ranks of `facts`, a bit for each, and hears theirs: whichever holds for one then holds for all. Behind it each has begun it.
+  const char* tell_all(const std::string& key, uint8_t& facts);
   int nodes_in_all();
   // For the first rank of a node, where there are several: that of the node behind it.
   std::optional<int> first_of_next_node();
