@@ -117,8 +117,11 @@ bool Pipes::pull(Incoming& one) {
   const bool is_this = head.number == number_;
   differs_ |= !is_this;
   one.wrong |= is_this && (head.what != what_ || head.bytes != one.expected);
+  const size_t behind = is_short(head.bytes) ? head.bytes : 0, ring = ring_of(head.bytes).bytes();
+  // A piece that no rank of ours would give ends this part.
+  const bool is_sound = behind == head.bytes ? head.piece == 0 : head.piece > 0 && head.piece <= ring && head.at <= ring - head.piece;
+  one.wrong |= is_this && (!is_sound || head.piece > one.expected - std::min(one.taken, one.expected));
   std::byte* const to = is_this && !one.wrong ? one.to + one.taken : nullptr;
-  const size_t behind = is_short(head.bytes) ? head.bytes : 0;
   pipe.get(to, behind);
   if (to != nullptr && head.piece > 0) copy_run(to, ring_at(*one.ends, head.bytes) + head.at, head.piece);
   pipe.at = begin + of_record(behind);
@@ -126,7 +129,7 @@ bool Pipes::pull(Incoming& one) {
   if (!is_this) return false;
   differs_ |= one.wrong;
   one.taken += behind + head.piece;
-  return one.taken == head.bytes;
+  return one.taken >= head.bytes || !is_sound;
 }
 
 void Pipes::give(size_t to, const std::byte* data, size_t bytes) {
