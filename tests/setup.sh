@@ -7,7 +7,7 @@
 # What it takes to build; then what only the tests need.
 build_packages="g++ meson ninja-build pkg-config python3 libfabric-dev libhwloc-dev libpmix-dev libcli11-dev
   nlohmann-json3-dev libgtest-dev libbenchmark-dev gfortran"
-test_packages="clang clang-format lld libclang-rt-dev openmpi-bin mpich iproute2 slurm-wlm munge cmake
+test_packages="clang clang-format lld libclang-rt-dev openmpi-bin mpich iproute2 slurm-wlm munge cmake valgrind
   environment-modules help2man groff-base"
 
 # ccache takes precompiled headers where it is told not to look for times and macros in them.
