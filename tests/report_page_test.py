@@ -27,6 +27,16 @@ OFFLOADED = {"commit": "c0ffee", "machine": {}, "load_average": [0.1, 0.2],
                       for size in (65536, 1 << 20)] + [{"part": "statements", "statement": "F4a"}]}
 
 
+def launch(first, later):
+    return {"first": first, "later": later}
+
+
+BROAD = {"commit": "c0ffee", "machine": {}, "load_average": 0.3, "interface": "mpi", "rounds": 400, "numbers": 16, "tcp": True,
+         "rows": [{"chapter": "collectives", "kind": "gatherv", "ranks": 4, "samples": {"Portunus": [launch(6, 1.5), launch(5, 2.5)], "MPICH": [launch(9, 4)]},
+                   "ratios": {"later": 0.5, "worst": 0.625, "first": 0.61}, "first_over_later": 2.75},
+                  {"chapter": "objects", "kind": "info", "ranks": 4, "samples": {"Portunus": [launch(1, 0.25)], "MPICH": []}, "ratios": None, "first_over_later": 4}]}
+
+
 class Page(unittest.TestCase):
     def setUp(self):
         self.folder = tempfile.TemporaryDirectory()
@@ -57,7 +67,17 @@ class Page(unittest.TestCase):
         self.assertEqual(re.findall(r"(?:src|href|url)\s*[=(]|<script", page), [])
         self.assertEqual(page.count("<svg"), page.count("</svg>"))
 
+    def test_shows_each_kind_of_call_and_the_peers_of_two_systems(self):
+        other = dict(COMPARED, rows=[row("latency", 8, 0.3, 0.2)])
+        done = self.report("--compare", self.write("here.json", COMPARED), "--compare", self.write("today.json", other), "--breadth", self.write("b.json", BROAD))
+        self.assertEqual(done.returncode, 0, done.stderr)
+        page = (self.at / "page.html").read_text(encoding="utf-8")
+        for words in ("All rows of here.json", "All rows of today.json", "Each kind of call: mpi, by TCP, 16 numbers", "gatherv on 4 ranks: 0.50 (worst launch 0.62, first rounds 0.61)",
+                      "<td>2.5</td>", "info on 4 ranks"):
+            self.assertIn(words, page)
+
     def test_draws_either_alone(self):
+        self.assertEqual(self.report("--breadth", self.write("b.json", BROAD)).returncode, 0)
         self.assertEqual(self.report("--compare", self.write("c.json", COMPARED)).returncode, 0)
         self.assertEqual(self.report("--offload", self.write("o.json", OFFLOADED)).returncode, 0)
 
