@@ -1,11 +1,11 @@
 // Which way a collective of ranks on one node takes, by the call alone: every rank must come to the same answer.
 //
-//     way     waits   a rank's work                     for
-//     slots     1     all contributions, by everybody   up to 1008 bytes of each rank; started calls
-//     pipes       1     what it gets                      where two ranks alone know how much the one gives the other; who gives does not
-//     wait buffers     1     what it gets                      the rest that only moves data, piece by piece buffers     1     all
-//     contributions, by everybody   reductions where another wait costs more than the work that it saves buffers     2     1/n of the
-//     vector, then its copy  the other reductions
+//     way      waits  a rank's work                     for
+//     slots    1      all contributions, by everybody   up to 1008 bytes of each rank; started calls
+//     pipes    1      what it gets                      what two ranks alone know of each other; who gives does not wait
+//     buffers  1      what it gets                      the rest that only moves data, piece by piece
+//     buffers  1      all contributions, by everybody   reductions where another wait costs more than the work that it saves
+//     buffers  2      1/n of the vector, then its copy  the other reductions
 //
 // A wait costs a round through all ranks where these outnumber the cores (a microsecond or two each), and a cache line or
 // two else; bytes are copied at some 10 GB/s and combined at half of that. The limits follow from these numbers; bench/compare has the
