@@ -95,7 +95,7 @@ struct ProcessEnvironment : HardwareMemory {
     // Its naps while application threads come by themselves, and the longest of them, with news of what others set going and without.
     // Each takes the processor from somebody, so they become longer: at 0.5 ms, two processors lose up to a tenth of an exchange of short
     // messages.
-    static constexpr int64_t kFirstTick = 250'000, kLongestTick = 500'000, kLongestCalmTick = 4'000'000;
+    static constexpr int64_t kFirstTick = 250'000, kLongestTick = 500'000, kLongestCalmTick = 4'000'000, kLongestHeldTick = 32'000'000;
     static constexpr int kLooksAlone = 4;            // when nobody came, before it sleeps without a time limit
     static constexpr int64_t kBlindNap = 50'000;     // between two looks at memory whose writers cannot ring
     static constexpr int64_t kFirstNap = 100'000;    // and where they do but somebody may store without: twice as long each time,

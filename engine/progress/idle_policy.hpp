@@ -6,6 +6,7 @@
 //   the same beside programs that compute    kStepsBeforeYield steps      kLongYields    the same
 //   the engine thread, attended, with news   -                            -              kFirstTick .. kLongestTick
 //   the same without                         -                            -              kFirstTick .. kLongestCalmTick
+//   the same while a call is under way   -                            -              kFirstTick .. kLongestHeldTick
 //   the engine thread, alone                 kIdleSteps steps             -              kFirstTick << 1 .. kLooksAlone, then until woken
 //   who sleeps beside a network              -                            -              kHeartbeat .. kLongestHeartbeat; without a
 //                                                                                        descriptor kPollNap .. kLongestPollNap
@@ -85,6 +86,13 @@ class TickPolicy {
     const int64_t longest = had_news ? Limits::kLongestTick : Limits::kLongestCalmTick;
     const int64_t nap = std::min(tick_ns_, longest);
     tick_ns_ = std::min(2 * nap, longest);
+    return nap;
+  }
+  // One is inside a call, and looks when it leaves: a rank that maps hundreds of others takes seconds among them.
+  int64_t held_ns() {
+    looks_alone_ = 0;
+    const int64_t nap = tick_ns_;
+    tick_ns_ = std::min(2 * nap, Limits::kLongestHeldTick);
     return nap;
   }
   // None does.

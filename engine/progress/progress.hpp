@@ -327,6 +327,13 @@ class BasicProgress {
     sleeping_->sleep(*door_, word, Sleeper::engine, ns, false);
     return door_->read() != word;
   }
+  // The same; whoever has news for this thread sees that it may take a while.
+  bool nap_long(uint32_t word, int64_t ns) {
+    naps_long_.store(ns > Memory::Limits::kLongestTick);
+    const bool rung = nap(word, ns);
+    naps_long_.store(0);
+    return rung;
+  }
   void park() LEAVES_BATON;
   void sleep_on(uint32_t word, Sleeper who, int64_t timeout_ns, bool listens) {
     if (listens && plan_.network_open()) {

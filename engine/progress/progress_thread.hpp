@@ -46,19 +46,17 @@ void BasicProgress<Memory>::run_parked() {
       const bool had_news = news_.load_relaxed() != 0;
       news_.store(0);
       const int64_t nap_ns = policy.attended_ns(plan_.network_open() || had_news);
-      naps_long_.store(nap_ns > Limits::kLongestTick);
-      rung = nap(word, nap_ns);
-      naps_long_.store(0);
+      rung = nap_long(word, nap_ns);
       continue;
     }
     rung = false;
-    policy.unattended();
     if (!take()) {
       // Its holder is inside a call, perhaps on this very processor.
       if (plan_.mode == ProgressMode::offload) sleeping_->let_others_run();
-      else nap(word, Limits::kFirstTick);
+      else nap_long(word, policy.held_ns());
       continue;
     }
+    policy.unattended();
     Memory::mark(21);
     attention_->inside();
     // Beside descriptors one look in vain is enough: the last one before sleeping follows in any case, and each is a system call.

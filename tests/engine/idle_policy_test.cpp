@@ -94,4 +94,19 @@ TEST(TickPolicy, NapsForLongOnlyWhileNothingIsBegunThatOthersSetGoing) {
   EXPECT_EQ(policy.attended_ns(false), Limits::kFirstTick);
 }
 
+// The holder looks when it leaves. Hundreds of ranks of a node that map each other stay inside for seconds.
+TEST(TickPolicy, NapsLongerAndLongerWhileACallIsUnderWay) {
+  using Limits = ProcessEnvironment::Limits;
+  TickPolicy<Limits> policy;
+  EXPECT_EQ(policy.held_ns(), Limits::kFirstTick);
+  int64_t before = Limits::kFirstTick;
+  for (int i = 0; i < 20; ++i) {
+    const int64_t nap = policy.held_ns();
+    EXPECT_EQ(nap, std::min(2 * before, Limits::kLongestHeldTick));
+    before = nap;
+  }
+  policy.unattended();
+  EXPECT_EQ(policy.held_ns(), Limits::kFirstTick) << "one look ends it";
+}
+
 }  // namespace portunus

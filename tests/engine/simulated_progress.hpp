@@ -212,7 +212,7 @@ struct ProgressOfThreads : Memory {
     static constexpr uint32_t kPolls = 1, kPollsCrowded = 1, kNapsAlike = 1;
     static constexpr int64_t kPollNap = 2, kLongestPollNap = 2, kHeartbeat = 2, kLongestHeartbeat = 2, kBlindNap = -1, kFirstNap = -1,
                              kLastNap = -1, kLongestSleep = 2, kFirstTick = SimulatedWakeups::kNap, kLongestTick = SimulatedWakeups::kNap,
-                             kLongestCalmTick = SimulatedWakeups::kNap;
+                             kLongestCalmTick = SimulatedWakeups::kNap, kLongestHeldTick = SimulatedWakeups::kNap;
   };
   struct Clock {
     uint64_t coarse(const SimulatedEngine&) { return 0; }
