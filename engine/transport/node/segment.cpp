@@ -107,8 +107,11 @@ int create_when_free(ProcessId process, uint32_t uid, std::string& path) {
 }
 
 uint64_t own_pid_namespace() {
-  struct stat status;
-  return stat("/proc/self/ns/pid", &status) == 0 ? status.st_ino : 0;
+  static const uint64_t number = [] {
+    struct stat status;
+    return stat("/proc/self/ns/pid", &status) == 0 ? status.st_ino : 0;
+  }();
+  return number;
 }
 
 // A file that has lost its name is still open in its owner. Looked at before it is opened: that may do things to what is no plain file.
@@ -236,19 +239,22 @@ std::unique_ptr<Segment> Segment::find(ProcessId process, uint32_t uid, const Se
   struct stat status;
   if (fstat(segment->fd_, &status) != 0 || status.st_uid != uid || (status.st_mode & 0777) != 0600) return nullptr;
   if (static_cast<size_t>(status.st_size) < offset_of_boxes()) return nullptr;
-  void* peek = mmap(nullptr, kPage, PROT_READ, MAP_SHARED, segment->fd_, 0);
-  if (peek == MAP_FAILED) return nullptr;
-  const auto& header = *static_cast<const SegmentHeader*>(peek);
-  const bool valid = header.ready.load(std::memory_order_acquire) == 1 && header.magic == SegmentHeader::kMagic &&
-                     header.process == process && header.uid == uid && (!place || header.place.incarnation == place->incarnation);
-  const size_t ring_bytes = header.ring_bytes;
-  const size_t ring_offset = header.ring_offset;
-  const BoxPlan boxes = segment->plan_ = header.boxes;
-  munmap(peek, kPage);
+  alignas(SegmentHeader) std::byte first[kPage];
+  if (pread(segment->fd_, first, sizeof first, 0) != static_cast<ssize_t>(sizeof first)) return nullptr;
+  const auto& sizes = *reinterpret_cast<const SegmentHeader*>(first);
+  const size_t ring_bytes = sizes.ring_bytes;
+  const size_t ring_offset = sizes.ring_offset;
+  const BoxPlan boxes = segment->plan_ = sizes.boxes;
   const bool sane = ring_bytes >= kPage && (ring_bytes & (ring_bytes - 1)) == 0 && ring_bytes < static_cast<size_t>(status.st_size) &&
                     boxes.sane(static_cast<size_t>(status.st_size)) && ring_offset == offset_of_ring(boxes) &&
                     static_cast<size_t>(status.st_size) >= ring_offset + ring_bytes;
-  if (!valid || !sane || !segment->map(segment->fd_, ring_offset, ring_bytes)) return nullptr;
+  if (!sane || !segment->map(segment->fd_, ring_offset, ring_bytes)) return nullptr;
+  // Acquire pairs with create(): what was read before is what it wrote, if it has not changed.
+  const SegmentHeader& header = *segment->header_;
+  const bool valid = header.ready.load(std::memory_order_acquire) == 1 && header.magic == SegmentHeader::kMagic &&
+                     header.process == process && header.uid == uid && (!place || header.place.incarnation == place->incarnation) &&
+                     header.ring_bytes == ring_bytes && header.ring_offset == ring_offset && header.boxes == boxes;
+  if (!valid) return nullptr;
   segment->pid_is_ours_ = segment->header_->place.is_near();
   return segment->owner_alive() ? std::move(segment) : nullptr;
 }
@@ -278,20 +284,16 @@ bool Segment::owner_alive() const {
 }
 
 bool Segment::map(int fd, size_t ring_offset, size_t ring_bytes) {
-  void* header = mmap(nullptr, ring_offset, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
-  if (header == MAP_FAILED) return false;
-  header_ = static_cast<SegmentHeader*>(header);
+  // The ring lies behind itself once more, in place of what may follow it in the file.
+  void* memory = mmap(nullptr, ring_offset + 2 * ring_bytes, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
+  if (memory == MAP_FAILED) return false;
+  header_ = static_cast<SegmentHeader*>(memory);
   header_bytes_ = ring_offset;
-  boxes_ = static_cast<std::byte*>(header) + offset_of_boxes();
-  void* space = mmap(nullptr, 2 * ring_bytes, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
-  if (space == MAP_FAILED) return false;
-  ring_ = static_cast<std::byte*>(space);
+  boxes_ = static_cast<std::byte*>(memory) + offset_of_boxes();
+  ring_ = static_cast<std::byte*>(memory) + ring_offset;
   ring_bytes_ = ring_bytes;
-  for (size_t half = 0; half < 2; ++half)
-    if (mmap(ring_ + half * ring_bytes, ring_bytes, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_FIXED, fd, static_cast<off_t>(ring_offset)) ==
-        MAP_FAILED)
-      return false;
-  return true;
+  return mmap(ring_ + ring_bytes, ring_bytes, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_FIXED, fd, static_cast<off_t>(ring_offset)) !=
+         MAP_FAILED;
 }
 
 Segment::~Segment() {
@@ -300,8 +302,7 @@ Segment::~Segment() {
     if (block.base && block.fresh) munmap(block.base, block.size);  // others took the place of memory that lives on
   for (std::byte* memory : staging_)
     if (memory) munmap(memory, Staging::kBytes);
-  if (ring_) munmap(ring_, 2 * ring_bytes_);
-  if (header_) munmap(header_, header_bytes_);
+  if (header_) munmap(header_, header_bytes_ + 2 * ring_bytes_);
   for (const int fd : {fd_, name_}) {
     if (owner_ && fd >= 0) flock(fd, LOCK_UN);  // closing is not enough while a forked child has the descriptor, too
     if (fd >= 0) close(fd);

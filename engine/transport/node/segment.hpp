@@ -47,6 +47,7 @@ struct BoxPlan {
   uint64_t count = kBoxes;
   uint64_t bytes = 0;
 
+  bool operator==(const BoxPlan&) const = default;
   // `others` processes of the node will send, as far as is known; 0: it is not.
   static constexpr BoxPlan of(size_t ring_bytes, size_t others) {
     const size_t usual = std::max(kSmallest, ring_bytes / 8);
