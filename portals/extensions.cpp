@@ -7,6 +7,7 @@
 #include <cstring>
 #include <exception>
 #include <memory>
+#include <span>
 #include <string>
 #include <thread>
 #include <vector>
@@ -106,6 +107,18 @@ int PtlxJobGet(int rank, const char* key, void* value, size_t* size) try {
 }
 PTL_BARRIER
 
+int PtlxJobShare(const char* key, const void* mine, size_t size, void* all) try {
+  if (!key || !mine || !all) return api::refuse(__func__, {!key ? "key" : !mine ? "mine" : "all", api::kIsNull});
+  if (size == 0) return api::refuse(__func__, {"size", "is 0"});
+  if (!job().bootstrap) return api::refuse(__func__, kNoJob);
+  return guarded([&] {
+    const std::vector<std::byte> found = job().bootstrap->share(key, {static_cast<const std::byte*>(mine), size});
+    std::memcpy(all, found.data(), found.size());
+    return static_cast<int>(PTL_OK);
+  });
+}
+PTL_BARRIER
+
 void PtlxJobAbort(int status, const char* message) {
   if (message) std::fprintf(stderr, "%s\n", message);
   std::fflush(nullptr);
@@ -120,18 +133,13 @@ int PtlxJobMap(ptl_handle_ni_t ni) try {
   if (!job().bootstrap) return api::refuse(__func__, kNoJob);
   return guarded([&] {
     Bootstrap& bootstrap = *job().bootstrap;
-    const std::string key = "ptlx.id";
     const ProcessId self = api::runtime().self();
-    bootstrap.put(key, {reinterpret_cast<const std::byte*>(&self), sizeof self});
-    bootstrap.fence();
+    const std::vector<std::byte> ids = bootstrap.share("ptlx.id", std::as_bytes(std::span(&self, 1)));
     std::vector<ptl_process_t> map(static_cast<size_t>(bootstrap.size()));
-    for (int rank = 0; rank < bootstrap.size(); ++rank) {
-      const std::vector<std::byte> value = bootstrap.get(rank, key);
+    for (size_t rank = 0; rank < map.size(); ++rank) {
       ProcessId id;
-      if (value.size() != sizeof id)
-        throw std::runtime_error("rank " + std::to_string(rank) + " published no Portals address; do all ranks run the same library?");
-      std::memcpy(&id, value.data(), sizeof id);
-      map[static_cast<size_t>(rank)].phys = {id.nid, id.pid};
+      std::memcpy(&id, &ids[rank * sizeof id], sizeof id);
+      map[rank].phys = {id.nid, id.pid};
     }
     if (interface->logical()) {
       const int code = PtlSetMap(ni, map.size(), map.data());

@@ -47,6 +47,10 @@ int PtlxJobFence(void);
 /* Reads what `rank` published. On entry *size is the room in `value`, on return the size of the value.
  * PTL_FAIL when there is no such key, PTL_NO_SPACE when it does not fit. */
 int PtlxJobGet(int rank, const char *key, void *value, size_t *size);
+/* Publishes `size` bytes (1 or more) of this rank under `key`, waits for all ranks, and writes theirs to `all`, one behind the other: `size`
+ * times the job's ranks. Collective, with one size. PTL_FAIL, with a sentence on stderr, where a rank has ended or gives another size.
+ * Costs as PtlxJobFence; among many ranks less than PtlxJobGet of each. */
+int PtlxJobShare(const char *key, const void *mine, size_t size, void *all);
 /* Ends all ranks of the job with `status` and does not return; `message` (may be NULL) goes to stderr. */
 void PtlxJobAbort(int status, const char *message);
 /* Exchanges the physical ids of all ranks, sets them as the map of the logical interface `ni` (an interface that

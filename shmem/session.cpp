@@ -155,14 +155,12 @@ Session::Record Session::record(const ptlx_engine_info_t& engine, bool may_map) 
 
 Session::Agreed Session::agree(const Record& mine) const {
   const std::string key = "shmem." + std::to_string(generation);
-  require(PtlxJobPut(key.c_str(), &mine, sizeof mine), "the job's exchange takes no value");
-  require(PtlxJobFence(), "the job's exchange failed");
+  std::vector<Record> all(static_cast<size_t>(job_.facts.size));
+  require(PtlxJobShare(key.c_str(), &mine, sizeof mine, all.data()), "a PE did not say how large its symmetric memory is");
   Agreed agreed{mine.alignment, mine.oversubscribed != 0, {}};
   for (int pe = 0; pe < job_.facts.size; ++pe) {
-    Record theirs{};
-    size_t size = sizeof theirs;
+    const Record& theirs = all[static_cast<size_t>(pe)];
     const std::string who = "PE " + std::to_string(pe);
-    require(PtlxJobGet(pe, key.c_str(), &theirs, &size), who + " did not say how large its symmetric memory is");
     if (theirs.heap_size != mine.heap_size)
       throw std::runtime_error(who + " has a symmetric heap of " + std::to_string(theirs.heap_size) + " bytes and PE " +
                                std::to_string(job_.facts.rank) + " one of " + std::to_string(mine.heap_size) +

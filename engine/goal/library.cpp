@@ -18,7 +18,6 @@ namespace {
 constexpr const char* kPlaceKey = "goal.place";
 constexpr const char* kWireKey = "goal.wire";
 constexpr uint8_t kNotByMemory = 1, kCrowded = 2, kSlow = 1;  // facts under these keys
-constexpr int kFewRanks = 16;
 constexpr const char* kNoAnswer = "the other ranks do not answer; has one of them ended?";
 
 }  // namespace
@@ -90,28 +89,11 @@ const char* Library::agree_on_places() {
   return problem;
 }
 
-const char* Library::tell_all(const std::string& key, uint8_t& facts) {
-  const auto tell = [](const std::string& what, uint8_t mine) -> const char* {
-    if (PtlxJobPut(what.c_str(), &mine, sizeof mine) != PTL_OK)
-      return "the launcher takes no word from this rank; start the program with ptlrun";
-    return PtlxJobFence() == PTL_OK ? nullptr : kNoAnswer;
-  };
-  const auto hear = [&facts](const std::string& what, int rank) {
-    uint8_t theirs = 0;
-    size_t size = sizeof theirs;
-    if (PtlxJobGet(rank, what.c_str(), &theirs, &size) != PTL_OK || size != sizeof theirs) return false;
-    facts |= theirs;
-    return true;
-  };
-  if (const char* problem = tell(key, facts)) return problem;
-  // The launcher answers each question by itself: among many ranks one asks them all, and the others ask that one.
-  const bool many = job_.size > kFewRanks;
-  for (int i = 0; (!many || job_.rank == 0) && i < job_.size; ++i)
-    if (!hear(key, i)) return kNoAnswer;
-  if (!many) return nullptr;
-  const std::string of_all = key + ".all";
-  if (const char* problem = tell(of_all, facts)) return problem;
-  return hear(of_all, 0) ? nullptr : kNoAnswer;
+const char* Library::tell_all(const char* key, uint8_t& facts) {
+  std::vector<uint8_t> all(static_cast<size_t>(job_.size));
+  if (PtlxJobShare(key, &facts, sizeof facts, all.data()) != PTL_OK) return kNoAnswer;
+  for (const uint8_t theirs : all) facts |= theirs;
+  return nullptr;
 }
 
 int Library::nodes_in_all() { return job_.size == 0 ? 0 : 1 + *std::max_element(nodes(), nodes() + job_.size); }

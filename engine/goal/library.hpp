@@ -70,7 +70,7 @@ class Library {
   [[nodiscard]] bool reaches_its_node_by_memory();
   const char* agree_on_places();
   // Tells all ranks of `facts`, a bit for each, and hears theirs: whichever holds for one then holds for all. Behind it each has begun it.
-  const char* tell_all(const std::string& key, uint8_t& facts);
+  const char* tell_all(const char* key, uint8_t& facts);
   int nodes_in_all();
   // For the first rank of a node, where there are several: that of the node behind it.
   std::optional<int> first_of_next_node();

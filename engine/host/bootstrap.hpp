@@ -74,6 +74,10 @@ class Bootstrap {
   // but no longer than 2 s. Throws std::runtime_error if there is no such value or rank.
   virtual std::vector<std::byte> get(int rank, const std::string& key) = 0;
 
+  // The values that all ranks share under `key`, in their order, one behind the other. Every rank calls it, with a value of the same
+  // length. Throws std::runtime_error where one gives another length, or has ended.
+  std::vector<std::byte> share(const std::string& key, std::span<const std::byte> mine);
+
   // Starts programs as a job of their own, which is told `note`; returns its id once all run. Throws std::runtime_error: why none does.
   virtual std::string spawn(const std::vector<SpawnedProgram>& programs, const std::string& note) {
     (void)programs, (void)note;

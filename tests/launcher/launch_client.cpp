@@ -37,9 +37,23 @@ bool check_value(Bootstrap& job, int rank, int round) {
   return false;
 }
 
-// Two collecting fences, after which all ranks know all values.
+// All ranks hear what each shares, in their order.
+bool share(Bootstrap& job) {
+  const auto value = [](int rank) { return static_cast<uint32_t>(rank) * 2654435761u; };
+  const uint32_t mine = value(job.rank());
+  const std::vector<std::byte> all = job.share("shared", std::as_bytes(std::span(&mine, 1)));
+  bool good = all.size() == static_cast<size_t>(job.size()) * sizeof mine;
+  for (int rank = 0; good && rank < job.size(); ++rank) {
+    const uint32_t want = value(rank);
+    good = std::memcmp(&all[static_cast<size_t>(rank) * sizeof want], &want, sizeof want) == 0;
+  }
+  if (!good) std::cerr << "rank " << job.rank() << " got wrong values of what is shared\n";
+  return good;
+}
+
+// That, and two collecting fences, after which all ranks know all values.
 bool exchange_at_fences(Bootstrap& job) {
-  bool good = true;
+  bool good = share(job);
   for (int round = 0; round < 2; ++round) {
     put_value(job, round);
     job.fence(true);

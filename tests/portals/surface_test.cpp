@@ -95,6 +95,18 @@ TEST_F(NonMatching, TheFirstListEntryTakesEveryPut) {
   fence();  // others may still use this memory
 }
 
+TEST_F(Portals, WhatRanksShareComesInTheirOrder) {
+  const auto value_of = [](size_t of) { return of * 1000003 + 7; };
+  const uint64_t mine = value_of(static_cast<size_t>(rank()));
+  std::vector<uint64_t> all(static_cast<size_t>(ranks()));
+  ASSERT_EQ(PtlxJobShare("test.share", &mine, sizeof mine, all.data()), PTL_OK);
+  for (size_t i = 0; i < all.size(); ++i) EXPECT_EQ(all[i], value_of(i));
+  EXPECT_EQ(PtlxJobShare(nullptr, &mine, sizeof mine, all.data()), PTL_ARG_INVALID);
+  EXPECT_EQ(PtlxJobShare("test.share", nullptr, sizeof mine, all.data()), PTL_ARG_INVALID);
+  EXPECT_EQ(PtlxJobShare("test.share", &mine, 0, all.data()), PTL_ARG_INVALID);
+  EXPECT_EQ(PtlxJobShare("test.share", &mine, sizeof mine, nullptr), PTL_ARG_INVALID);
+}
+
 struct Physical : Portals {
   Physical() { options = PTL_NI_MATCHING | PTL_NI_PHYSICAL; }
 };
