@@ -108,7 +108,7 @@ Collectives::Collectives(const GOAL_Group& group, unsigned context, GOAL_Domain 
       waiting_(domain, abort),
       others_(rank_),
       short_(rank_, size_, kShortBuffer, kShortSlots, kSlotsTag, others_),
-      middle_(rank_, size_, kMiddle, kStartedSlots, kMiddleTag, others_),
+      middle_(rank_, size_, kMiddle, kMiddleSlots, kMiddleTag, others_),
       long_(rank_, size_, long_buffer(size_), long_slots(size_), kLongTag, others_),
       buffers_(rank_, size_, others_, waiting_),
       places_(parts_per_unit(size_) * kPart),

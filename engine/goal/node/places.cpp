@@ -57,7 +57,7 @@ void Collectives::leave_place(const GOAL_Group& part, int place) {
   const auto size = static_cast<size_t>(part.size);
   if (!places_.leave(place, size)) return;
   const Arena::Counts counts = places_.counts(place);
-  Slots shorts(0, size, kShortBuffer, kShortSlots), middles(0, size, kMiddle, kStartedSlots);
+  Slots shorts(0, size, kShortBuffer, kShortSlots), middles(0, size, kMiddle, kMiddleSlotsOfPart);
   lay(places_.at(place), shorts, middles);
   shorts.clear(counts[0]);
   middles.clear(counts[1]);
@@ -89,6 +89,7 @@ int Collectives::lie_at(Collectives& whole, int place) {
   prepared_ = able_ = true;
   crowded_ = whole.crowded_;
   has_engine_ = whole.has_engine_;
+  middle_.slots.resize(kMiddle, kMiddleSlotsOfPart);
   lay(whole.places_.at(place), short_.slots, middle_.slots);
   short_.standing.state = middle_.standing.state = Standing::here;
   whole_ = &whole;

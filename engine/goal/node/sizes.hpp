@@ -17,10 +17,11 @@ inline constexpr size_t kShortBuffer = 1008, kShortSlots = 32;
 
 // Slots for started collectives that are not short: 1 MiB a rank, less where many share a node; and more of them where few do, so that
 // what lay in a slot has left the caches of both cores when it is written again (exchange_buffers.hpp). What is not long has slots of its
-// own, small enough to stay in the caches.
+// own, small enough to stay in the caches, and so many that ranks which only give run far ahead of those which take; fewer where groups
+// come and go, since each page that a group takes is zeroed first.
+inline constexpr size_t kMostLong = 256 * 1024, kMiddle = Slots::kMiddle, kMiddleSlots = 16, kMiddleSlotsOfPart = 4;
 inline size_t long_slots(size_t size) { return size <= 2 ? 16 : size <= 4 ? 8 : 4; }
-inline constexpr size_t kStartedSlots = 4, kMostLong = 256 * 1024, kMiddle = Slots::kMiddle;
-inline size_t long_buffer(size_t size) { return std::clamp((size_t{4} << 20) / kStartedSlots / size / 64 * 64, kMiddle, kMostLong); }
+inline size_t long_buffer(size_t size) { return std::clamp((size_t{1} << 20) / size / 64 * 64, kMiddle, kMostLong); }
 // Bytes of the longest contributions of all ranks to a call that is made where ranks outnumber the cores: engines have none of their own
 // there.
 inline constexpr size_t kMostMadeRooms = size_t{6} << 20;
@@ -36,7 +37,7 @@ inline size_t made_slots(size_t room, size_t size, size_t free) {
 // A rank's part of a place in another group's memory: short slots, and middle ones. It is the same for groups of any size, so that the next
 // group finds numbers where the last one had numbers.
 inline constexpr size_t kShortPart = Slots::bytes_each(kShortBuffer, kShortSlots);
-inline constexpr size_t kPart = kShortPart + Slots::bytes_each(kMiddle, kStartedSlots);
+inline constexpr size_t kPart = kShortPart + Slots::bytes_each(kMiddle, kMiddleSlotsOfPart);
 // A group's memory has places for 64 parts, or for 16 groups of as many ranks, in 32 MiB at most; and for the buffers of 16 such groups,
 // whose pages come when a group takes them.
 inline constexpr size_t kMostPlaces = size_t{32} << 20;
