@@ -1,7 +1,9 @@
 // Collectives on communicators that come and go, of all ranks and of parts, from the first call on. Source: MPI-5.0, 6, 7.4.2.
 #include <algorithm>
+#include <array>
 #include <numeric>
 #include <random>
+#include <utility>
 
 #include "ranks.hpp"
 
@@ -138,6 +140,43 @@ TEST(CollectivesOfCommunicators, OfPartsOfPartsGoOnTogether) {
     for (size_t i = 0; i < levels.size(); ++i) EXPECT_EQ(sums[i], sum_of(levels[i].size, turn));
   }
   for (size_t i = 1; i < levels.size(); ++i) levels[i].free();
+}
+
+// Each rank gives `count` ints to each, and as many more as its number.
+void exchange_unevenly(const Member& in, size_t count, int seed) {
+  std::vector<int> given, taken, starts_of_given, starts_of_taken;
+  for (size_t i = 0, in_all = 0, out_all = 0; i < static_cast<size_t>(in.size); ++i) {
+    given.push_back(static_cast<int>(count) + in.me);
+    taken.push_back(static_cast<int>(count + i));
+    starts_of_given.push_back(static_cast<int>(std::exchange(in_all, in_all + count + static_cast<size_t>(in.me))));
+    starts_of_taken.push_back(static_cast<int>(std::exchange(out_all, out_all + count + i)));
+  }
+  std::vector<int> out(static_cast<size_t>(starts_of_given.back() + given.back())),
+      got(static_cast<size_t>(starts_of_taken.back() + taken.back()), -1);
+  for (size_t i = 0; i < out.size(); ++i) out[i] = seed + in.me * 1000000 + static_cast<int>(i);
+  EXPECT_EQ(MPI_Alltoallv(out.data(), given.data(), starts_of_given.data(), MPI_INT, got.data(), taken.data(), starts_of_taken.data(),
+                          MPI_INT, in.comm),
+            MPI_SUCCESS);
+  for (int from = 0; from < in.size; ++from)
+    for (int i = 0; i < taken[static_cast<size_t>(from)]; ++i)
+      ASSERT_EQ(got[static_cast<size_t>(starts_of_taken[static_cast<size_t>(from)] + i)],
+                seed + from * 1000000 + in.me * (static_cast<int>(count) + from) + i)
+          << "from " << from << " of " << count;
+}
+
+// Memory for what is uneven comes before that for other long data.
+TEST(CollectivesOfCommunicators, TakeUnevenPartsOfAnyLengthBeforeAndAfterEvenOnes) {
+  constexpr std::array<size_t, 4> kCounts{1, 300, 5000, 40000};
+  for (unsigned turn = 0; turn < 24; ++turn) {
+    MPI_Comm comm;
+    ASSERT_EQ(MPI_Comm_split(MPI_COMM_WORLD, turn % 2 == 0 ? 0 : rank() / 2, rank(), &comm), MPI_SUCCESS);
+    Member here(comm);
+    for (unsigned step = 0; step < 6; ++step) {
+      exchange_unevenly(here, kCounts[(turn / 2 + step) % kCounts.size()], static_cast<int>(step));
+      if (step == turn % 7) call(here, 12, static_cast<int>(turn));  // an MPI_Allgather
+    }
+    here.free();
+  }
 }
 
 // A root may be through with its last call, and free the communicator, long before the others take what it gave.

@@ -7,8 +7,8 @@
 
 namespace portunus::goal::node {
 
-int Arena::take(size_t bytes, uint64_t tag) {
-  assert(tag != 0);
+int Arena::take(size_t bytes, uint64_t tag, size_t first_bytes) {
+  assert(tag != 0 && first_bytes <= bytes);
   const size_t wanted = units(bytes);
   if (wanted > kUnits) return kNone;
   for (uint64_t taken = table_->taken.load(std::memory_order_relaxed);;) {
@@ -19,17 +19,23 @@ int Arena::take(size_t bytes, uint64_t tag) {
     // With acquire, for the zeroes of those who had them.
     if (!table_->taken.compare_exchange_weak(taken, taken | mine, std::memory_order_acquire, std::memory_order_relaxed)) continue;
     const int place = static_cast<int>(first) + 1;
-    if ((table_->reserved.load(std::memory_order_relaxed) & mine) != mine) {
-      if (!reserve_(at(place), wanted * unit_)) {
-        table_->taken.fetch_and(~mine, std::memory_order_release);
-        return kNone;
-      }
-      table_->reserved.fetch_or(mine, std::memory_order_relaxed);
+    const bool is_there = (table_->reserved.load(std::memory_order_relaxed) & mine) == mine;
+    if (first_bytes < bytes ? !is_there && !reserve_(at(place), first_bytes) : !complete(place, bytes)) {
+      table_->taken.fetch_and(~mine, std::memory_order_release);
+      return kNone;
     }
     assert(group(place).left.load(std::memory_order_relaxed) == 0 && group(place).tag.load(std::memory_order_relaxed) == 0);
     group(place).tag.store(tag, std::memory_order_release);
     return place;
   }
+}
+
+bool Arena::complete(int place, size_t bytes) {
+  const uint64_t mine = run(units(bytes)) << (place - 1);
+  if ((table_->reserved.load(std::memory_order_relaxed) & mine) == mine) return true;
+  if (!reserve_(at(place), units(bytes) * unit_)) return false;
+  table_->reserved.fetch_or(mine, std::memory_order_relaxed);
+  return true;
 }
 
 int Arena::find(uint64_t tag) const {

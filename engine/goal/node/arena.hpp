@@ -35,8 +35,11 @@ class Arena {
   [[nodiscard]] bool made() const { return table_ != nullptr; }
 
   static constexpr int kNone = 0;
-  // A place of so many bytes, or kNone: there is no room.
-  int take(size_t bytes, uint64_t tag);
+  // A place of so many bytes, or kNone: there is no room. Before complete(), only the `first` ones of it may be used.
+  int take(size_t bytes, uint64_t tag, size_t first);
+  int take(size_t bytes, uint64_t tag) { return take(bytes, tag, bytes); }
+  // False: there is no memory for the others.
+  bool complete(int place, size_t bytes);
   // The place with the tag; kNone: nobody has taken one.
   [[nodiscard]] int find(uint64_t tag) const;
   [[nodiscard]] std::byte* at(int place) const;

@@ -6,6 +6,7 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <array>
 #include <atomic>
 #include <cassert>
 #include <numeric>
@@ -30,7 +31,8 @@ constexpr unsigned kEarlyCalls = 4;  // a group that is used less is not worth a
 constexpr size_t kMostMemory = size_t{48} << 20;
 std::atomic<size_t> memory_in_use{0};
 
-constexpr uint32_t kSlotsTag = kTags, kBuffersTag = kTags + 1, kMiddleTag = kTags + 2, kLongTag = kTags + 3, kMadeTag = kTags + 4;
+constexpr uint32_t kSlotsTag = kTags, kBuffersTag = kTags + 1, kMiddleTag = kTags + 2, kLongTag = kTags + 3, kMadeTag = kTags + 4,
+                   kPipesTag = kTags + 5;
 
 bool is_reduction(GOAL_Call_kind kind) { return kind >= GOAL_CALL_REDUCE && kind <= GOAL_CALL_EXSCAN; }
 
@@ -113,12 +115,13 @@ Collectives::Collectives(const GOAL_Group& group, unsigned context, GOAL_Domain 
       buffers_(rank_, size_, others_, waiting_),
       places_(parts_per_unit(size_) * kPart),
       buffer_places_(unit_of_buffers(size_ * buffers_.bytes_each())),
-      for_buffers_{kBuffersTag} {
+      for_buffers_{kBuffersTag},
+      for_pipes_{kPipesTag} {
   if (size_ < 2 || size_ > kMostRanks || !on_one_node(group)) stand(Standing::none);
 }
 
 void Collectives::stand(Standing::State state) {
-  for_buffers_.state = state;
+  for_buffers_.state = for_pipes_.state = state;
   for (Lane* lane : {&short_, &middle_, &long_}) lane->standing.state = state;
 }
 
@@ -193,14 +196,16 @@ bool Collectives::has(Kind& kind, Standing& standing) {
   // Without slots, agreeing costs more than a few calls by schedules.
   if (++standing.calls < kEarlyCalls && short_.standing.state != Standing::here) return false;
   try {
-    if constexpr (std::is_same_v<Kind, ExchangeBuffers>) kind.reserve();
+    if constexpr (!std::is_same_v<Kind, Slots>) kind.reserve();
     GOAL_Group group = group_;
     group.tag = standing.tag;
     Agreement agreement(group, context_, abort_, through_slots());
     bool may = true;
     code_ = prepare(agreement, may);
-    if (code_ == GOAL_SUCCESS && may && whole_ != nullptr && &standing == &for_buffers_) code_ = find_buffers(agreement);
-    if (code_ == GOAL_SUCCESS && may && !kind.made()) code_ = make_memory(kind, agreement, group);
+    if constexpr (!std::is_same_v<Kind, Slots>)
+      if (code_ == GOAL_SUCCESS && may && whole_ != nullptr) code_ = find_memory(kind, agreement);
+    if constexpr (!std::is_same_v<Kind, Pipes>)
+      if (code_ == GOAL_SUCCESS && may && !kind.made()) code_ = make_memory(kind, agreement, group);
   } catch (const std::bad_alloc&) {
     code_ = fail_for_memory();
   }
@@ -210,6 +215,14 @@ bool Collectives::has(Kind& kind, Standing& standing) {
   }
   standing.state = code_ != GOAL_SUCCESS ? Standing::failed : kind.made() ? Standing::here : Standing::none;
   return standing.state == Standing::here;
+}
+
+// Pipes lie with the buffers, which groups in another group's memory may do without.
+bool Collectives::has_pipes() {
+  if (for_buffers_.state == Standing::here) [[likely]]
+    return true;
+  if (whole_ != nullptr && has(buffers_.pipes(), for_pipes_)) return true;
+  return (whole_ == nullptr || for_pipes_.state == Standing::none) && has(buffers_, for_buffers_);
 }
 
 int Collectives::make_all() {
@@ -270,10 +283,12 @@ int Collectives::run(const GOAL_Call& call) {
     return kNotTaken;
   const size_t bytes = bytes_of(call, size_);
   const bool is_short = fits_slots(call.kind, bytes, size_, kShortBuffer);
-  const bool here = has(short_.slots, short_.standing) && (is_short || has(buffers_, for_buffers_));
+  const bool here =
+      has(short_.slots, short_.standing) && (is_short || (is_by_parts(call.kind) ? has_pipes() : has(buffers_, for_buffers_)));
   if (!here) [[unlikely]] {
-    const bool failed = short_.standing.state == Standing::failed || for_buffers_.state == Standing::failed || code_ == GOAL_ERR_NO_SPACE;
-    return failed ? code_ : kNotTaken;
+    const bool failed = std::ranges::any_of(std::array{&short_.standing, &for_buffers_, &for_pipes_},
+                                            [](const Standing* one) { return one->state == Standing::failed; });
+    return failed || code_ == GOAL_ERR_NO_SPACE ? code_ : kNotTaken;
   }
   if (wants_ && !make_wanted()) [[unlikely]]
     return code_;

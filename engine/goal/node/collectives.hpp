@@ -90,8 +90,12 @@ class Collectives {
   bool make_wanted();
   void stand(Standing::State state);
   int prepare(Agreement& agreement, bool& may);
-  // A place for the buffers in the memory of `whole_`, if there is room. As Agreement::tell.
-  int find_buffers(Agreement& agreement);
+  // Memory in that of `whole_`, if there is room. As Agreement::tell. Buffers and pipes have one place: pages of the buffers come later,
+  // as each of them is zeroed first.
+  int find_memory(Pipes&, Agreement& agreement);
+  int find_memory(ExchangeBuffers& buffers, Agreement& agreement);
+  int find_place_for_buffers(Agreement& agreement);
+  [[nodiscard]] bool has_pipes();
   // By which the ranks agree on memory: through slots where there are some.
   [[nodiscard]] Agreement::Through through_slots();
   // Whether all ranks of a part are in this group; and there may be a place for them.
@@ -153,7 +157,7 @@ class Collectives {
   Arena places_, buffer_places_;  // in it, for parts of the group
   Collectives* whole_ = nullptr;  // the group in whose memory this one has a place, and one for buffers
   int place_ = Arena::kNone, buffer_place_ = Arena::kNone;
-  Standing for_buffers_;
+  Standing for_buffers_, for_pipes_;
   Ways to_all_, to_each_;
   unsigned calls_ = 0;
   bool wants_ = false;  // there were starts for which there is no memory yet

@@ -42,22 +42,25 @@ class ExchangeBuffers {
     if (memory_.made()) lie_at(memory_.part(0));
     return code;
   }
-  // Instead: size * bytes_each() bytes of memory that all ranks map, zeroed, or cleared by one of them.
+  // Instead: size * bytes_each() bytes of memory that all ranks map, zeroed, or cleared by one of them. The pipes lie in front, if they lie
+  // nowhere else yet.
   void lie_at(std::byte* start) {
-    memory_.lie_at(start, bytes_each());
-    pipes_.lie_at(start + before_pipes(size_), start + kBeforeRing, bytes_each());
+    if (!pipes_.made()) pipes_.lie_at(start);
+    start += Pipes::bytes(size_);
+    memory_.lie_at(start, without_pipes(size_));
+    pipes_.lie_rings_at(start + kBeforeRing, without_pipes(size_));
   }
+  // After lie_at().
   void clear() {
     for (size_t i = 0; i < size_; ++i) {
       head(i).head.store(0, std::memory_order_relaxed);
       head(i).done.store(0, std::memory_order_relaxed);
-      Pipes::clear(memory_.part(i) + before_pipes(size_), size_);
     }
   }
   [[nodiscard]] bool made() const { return memory_.made(); }
   [[nodiscard]] size_t bytes_each() const { return bytes_each(size_); }
-  static size_t bytes_each(size_t size) { return before_pipes(size) + Pipes::bytes_each(size); }
-  // In the same memory.
+  static size_t bytes_each(size_t size) { return without_pipes(size) + Pipes::bytes_each(size); }
+  // They may be there before the buffers.
   [[nodiscard]] Pipes& pipes() { return pipes_; }
   // The most that a rank may publish in one exchange.
   [[nodiscard]] size_t room() const { return room_; }
@@ -119,7 +122,7 @@ class ExchangeBuffers {
   [[nodiscard]] bool is_done_by_all(uint64_t number) const;
   static size_t room(size_t size) { return std::clamp(kAllBuffers / size / kLine * kLine, kSmallBuffer, kMostBuffer); }
   static size_t ring(size_t size) { return std::max(3 * room(size), kAllRings / size / kLine * kLine); }
-  static size_t before_pipes(size_t size) { return kBeforeRing + ring(size); }
+  static size_t without_pipes(size_t size) { return kBeforeRing + ring(size); }
   [[nodiscard]] uint64_t position(size_t bytes) const { return number_ << kBits | bytes; }
   [[nodiscard]] bool has(size_t rank, size_t bytes) const { return head(rank).head.load(std::memory_order_acquire) >= position(bytes); }
   template <class Ready>

@@ -17,10 +17,11 @@ void Pipes::reserve() {
   incoming_.reserve(size_);
 }
 
-void Pipes::lie_at(std::byte* start, std::byte* rings, size_t apart) {
-  assert(ends_.size() == size_);
+void Pipes::lie_at(std::byte* start) {
+  assert(ends_.size() == size_ && !made_);
+  made_ = true;
   const size_t bytes = pipe(size_);
-  const auto own = [&](size_t of) { return start + of * apart; };
+  const auto own = [&](size_t of) { return start + of * bytes_each(size_); };
   const auto word = [&](size_t of, size_t i) { return reinterpret_cast<Word*>(own(of) + i * kLine); };
   // The words that `of` writes, of its pipe to `other` and of the one from there; and its pipe.
   const auto written = [&](size_t of, size_t other) { return word(of, other); };
@@ -30,12 +31,19 @@ void Pipes::lie_at(std::byte* start, std::byte* rings, size_t apart) {
     ends_[i].out = {data(rank_, i), bytes, written(rank_, i), read(i, rank_)};
     ends_[i].in = {data(i, rank_), bytes, written(i, rank_), read(rank_, i)};
     ends_[i].small_ring = data(i, size_);
-    ends_[i].long_ring = rings + i * apart;
   }
 }
 
-void Pipes::clear(std::byte* own, size_t size) {
-  for (size_t i = 0; i < 2 * size; ++i) reinterpret_cast<Word*>(own + i * kLine)->store(0, std::memory_order_relaxed);
+void Pipes::lie_rings_at(std::byte* rings, size_t apart) {
+  assert(made_ && outgoing_.empty() && incoming_.empty());
+  for (size_t i = 0; i < size_; ++i) ends_[i].long_ring = rings + i * apart;
+  has_long_ = true;
+}
+
+void Pipes::clear(std::byte* start, size_t size) {
+  for (size_t rank = 0; rank < size; ++rank)
+    for (size_t i = 0; i < 2 * size; ++i)
+      reinterpret_cast<Word*>(start + rank * bytes_each(size) + i * kLine)->store(0, std::memory_order_relaxed);
 }
 
 bool Pipes::Pipe::has_room(size_t bytes) {
@@ -75,7 +83,7 @@ bool Pipes::Pipe::release(bool now) {
 
 bool Pipes::may_push(const Outgoing& one) {
   if (is_short(one.bytes)) return one.ends->out.has_room(of_record(one.bytes));
-  return one.ends->out.has_room(of_record(0)) && ring_of(one.bytes).has_room(piece(one.left));
+  return one.ends->out.has_room(of_record(0)) && ring_of(one.bytes).has_room(piece(one.bytes, one.left));
 }
 
 bool Pipes::push(Outgoing& one) {
@@ -83,7 +91,7 @@ bool Pipes::push(Outgoing& one) {
   moved_ = news_ = true;
   Pipe& pipe = one.ends->out;
   Head head{number_, what_, one.bytes, 0, 0};
-  const size_t behind = is_short(one.bytes) ? one.bytes : 0, now = piece(one.left - behind);
+  const size_t behind = is_short(one.bytes) ? one.bytes : 0, now = piece(one.bytes, one.left - behind);
   const uint64_t end = pipe.at + of_record(behind);
   if (now > 0) {
     const size_t at = ring_of(one.bytes).take(now, pipe.read, end);

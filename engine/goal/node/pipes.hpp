@@ -3,7 +3,7 @@
 // Nobody waits for a third: who gives leaves when its data are in the pipes, which hold several calls. Each part is a record, so that who
 // takes it notices a length or a call that differs, be it in the next call in which the two meet. Short data follow the record's head in
 // the pipe. Others lie in a ring of who gives them (data_ring.hpp): long ones piece by piece with a record each, and who takes them reads
-// behind; those of up to kPiece bytes in a ring that is small enough to stay in the caches.
+// behind; those of up to kPiece bytes in a ring that is small enough to stay in the caches, and all where there is no other yet.
 //
 //     record | number of the call : 64 | what the call is : 64 | bytes : 64 | place of a piece : 32 | its bytes : 32 | short data |
 //
@@ -34,13 +34,16 @@ class Pipes {
       : rank_(rank), size_(size), small_ring_(kSmallRing, ring), long_ring_(ring), waiting_(waiting) {}
   // Bytes of each rank, a multiple of 64.
   static size_t bytes_each(size_t size) { return size * (2 * kLine + pipe(size)) + kSmallRing; }
+  static size_t bytes(size_t size) { return size * bytes_each(size); }
   // Before lie_at(): takes the memory that this rank itself needs.
   void reserve();
-  // bytes_each() bytes of each rank, `apart` from each other, of memory that all ranks map; zeroed, or cleared by one of them. The rings
-  // of long data lie at `rings`, as far apart.
-  void lie_at(std::byte* start, std::byte* rings, size_t apart);
-  // Zeroes the words of one rank.
-  static void clear(std::byte* own, size_t size);
+  // bytes() bytes of memory that all ranks map; zeroed, or cleared by one of them.
+  void lie_at(std::byte* start);
+  [[nodiscard]] bool made() const { return made_; }
+  // Between two calls, the same ones on all ranks: the rings of long data lie there, `apart` from each other.
+  void lie_rings_at(std::byte* rings, size_t apart);
+  // Zeroes the words of all ranks.
+  static void clear(std::byte* start, size_t size);
 
   // One call: begin(), then give() and take() once at most for each other rank, and end(). Data stay where they are until then.
   void begin(uint64_t what) {
@@ -108,11 +111,12 @@ class Pipes {
   // Whether so many bytes lie behind their head.
   [[nodiscard]] bool is_short(size_t bytes) const { return bytes <= pipe(size_) / 4 - sizeof(Head); }
   // The ring in which so many bytes lie that are not short, and its place in a rank's memory.
-  [[nodiscard]] DataRing& ring_of(size_t bytes) { return bytes > kPiece ? long_ring_ : small_ring_; }
-  [[nodiscard]] static std::byte* ring_at(const Ends& ends, size_t bytes) { return bytes > kPiece ? ends.long_ring : ends.small_ring; }
-  // The length of the next piece of these.
-  [[nodiscard]] size_t piece(size_t left) const {
-    return std::min({left, waiting_.crowded() ? 4 * kPiece : kPiece, long_ring_.bytes() / 2});
+  [[nodiscard]] bool goes_long(size_t bytes) const { return bytes > kPiece && has_long_; }
+  [[nodiscard]] DataRing& ring_of(size_t bytes) { return goes_long(bytes) ? long_ring_ : small_ring_; }
+  [[nodiscard]] std::byte* ring_at(const Ends& ends, size_t bytes) const { return goes_long(bytes) ? ends.long_ring : ends.small_ring; }
+  // The length of the next piece of so many bytes.
+  [[nodiscard]] size_t piece(size_t bytes, size_t left) {
+    return std::min({left, waiting_.crowded() ? 4 * kPiece : kPiece, ring_of(bytes).bytes() / 2});
   }
   // Whether the next step may be taken.
   [[nodiscard]] bool may_push(const Outgoing& one);
@@ -131,6 +135,7 @@ class Pipes {
   Waiting& waiting_;
   uint64_t number_ = 0, what_ = 0;
   bool differs_ = false;
+  bool made_ = false, has_long_ = false;
   bool moved_ = false;
   bool news_ = false;  // somebody may sleep for what was stored
   std::vector<Ends> ends_;

@@ -67,16 +67,28 @@ void Collectives::leave_place(const GOAL_Group& part, int place) {
 
 void Collectives::return_place(const GOAL_Group& part, int place) { places_.free(place, static_cast<size_t>(part.size) * kPart); }
 
-int Collectives::find_buffers(Agreement& agreement) {
+int Collectives::find_place_for_buffers(Agreement& agreement) {
+  if (buffer_place_ != Arena::kNone) return GOAL_SUCCESS;
   int place = Arena::kNone;
-  if (rank_ == 0) place = whole_->buffer_places_.take(size_ * buffers_.bytes_each(), 1);
-  if (place != Arena::kNone) {
-    buffers_.lie_at(whole_->buffer_places_.at(place));
-    buffers_.clear();
-  }
+  if (rank_ == 0) place = whole_->buffer_places_.take(size_ * buffers_.bytes_each(), 1, Pipes::bytes(size_));
+  if (place != Arena::kNone) Pipes::clear(whole_->buffer_places_.at(place), size_);
   if (const int code = agreement.tell({.well = 1, .memory = place}); code != GOAL_SUCCESS) return code;
   buffer_place_ = static_cast<int>(agreement.all[0].memory);
-  if (buffer_place_ != Arena::kNone) buffers_.lie_at(whole_->buffer_places_.at(buffer_place_));
+  if (buffer_place_ != Arena::kNone) buffers_.pipes().lie_at(whole_->buffer_places_.at(buffer_place_));
+  return GOAL_SUCCESS;
+}
+
+int Collectives::find_memory(Pipes&, Agreement& agreement) { return find_place_for_buffers(agreement); }
+
+int Collectives::find_memory(ExchangeBuffers& buffers, Agreement& agreement) {
+  if (const int code = find_place_for_buffers(agreement); code != GOAL_SUCCESS || buffer_place_ == Arena::kNone) return code;
+  const bool is_there = rank_ != 0 || whole_->buffer_places_.complete(buffer_place_, size_ * buffers.bytes_each());
+  if (rank_ == 0 && is_there) {
+    buffers.lie_at(whole_->buffer_places_.at(buffer_place_));
+    buffers.clear();
+  }
+  if (const int code = agreement.tell({.well = is_there}); code != GOAL_SUCCESS) return code;
+  if (rank_ != 0 && agreement.all_well()) buffers.lie_at(whole_->buffer_places_.at(buffer_place_));
   return GOAL_SUCCESS;
 }
 

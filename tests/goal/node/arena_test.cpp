@@ -79,6 +79,22 @@ TEST_F(AnArena, ReservesAUnitOnceAndHasNoPlaceWhereThereIsNoRoom) {
   EXPECT_EQ(reserved.load(), 5 * kUnit);
 }
 
+TEST_F(AnArena, ReservesFirstWhatAPlaceNeedsFirstAndTheRestWhenItIsComplete) {
+  const int place = one.take(2 * kUnit, 4, 24);
+  ASSERT_NE(place, Arena::kNone);
+  EXPECT_EQ(reserved.load(), 24u);
+  has_room = false;
+  EXPECT_FALSE(one.complete(place, 2 * kUnit));
+  has_room = true;
+  reserved = 0;
+  EXPECT_TRUE(one.complete(place, 2 * kUnit));
+  EXPECT_TRUE(one.complete(place, 2 * kUnit));
+  EXPECT_EQ(reserved.load(), 2 * kUnit) << "once";
+  one.free(place, 2 * kUnit);
+  ASSERT_EQ(one.take(2 * kUnit, 5, 24), place);
+  EXPECT_EQ(reserved.load(), 2 * kUnit) << "it is there";
+}
+
 TEST_F(AnArena, CountsWhoHasLeftAndWhatWasWritten) {
   const int place = one.take(kUnit, 7);
   other.raise(place, {4, 9, 0});
