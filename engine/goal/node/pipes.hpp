@@ -106,10 +106,10 @@ class Pipes {
     bool wrong = false;  // they are left out
   };
 
-  static size_t pipe(size_t size) { return std::clamp(std::bit_floor(kAll / size / size), size_t{512}, size_t{4096}); }
+  static size_t pipe(size_t size) { return std::clamp(std::bit_floor(kAll / size / size), size_t{512}, size_t{8192}); }
   [[nodiscard]] static size_t of_record(size_t bytes) { return (sizeof(Head) + bytes + kLine - 1) / kLine * kLine; }
   // Whether so many bytes lie behind their head.
-  [[nodiscard]] bool is_short(size_t bytes) const { return bytes <= pipe(size_) / 4 - sizeof(Head); }
+  [[nodiscard]] bool is_short(size_t bytes) const { return bytes <= pipe(size_) / 4; }
   // The ring in which so many bytes lie that are not short, and its place in a rank's memory.
   [[nodiscard]] bool goes_long(size_t bytes) const { return bytes > kPiece && has_long_; }
   [[nodiscard]] DataRing& ring_of(size_t bytes) { return goes_long(bytes) ? long_ring_ : small_ring_; }
