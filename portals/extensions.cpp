@@ -111,7 +111,7 @@ int PtlxJobShare(const char* key, const void* mine, size_t size, void* all) try 
   if (!key || !mine || !all) return api::refuse(__func__, {!key ? "key" : !mine ? "mine" : "all", api::kIsNull});
   if (size == 0) return api::refuse(__func__, {"size", "is 0"});
   if (!job().bootstrap) return api::refuse(__func__, kNoJob);
-  return guarded([&] {
+  return api::stepping_meanwhile([&] {
     const std::vector<std::byte> found = job().bootstrap->share(key, {static_cast<const std::byte*>(mine), size});
     std::memcpy(all, found.data(), found.size());
     return static_cast<int>(PTL_OK);

@@ -107,6 +107,40 @@ TEST_F(Portals, WhatRanksShareComesInTheirOrder) {
   EXPECT_EQ(PtlxJobShare("test.share", &mine, sizeof mine, nullptr), PTL_ARG_INVALID);
 }
 
+// Nobody else steps the engine of a rank that shares, if only callers do.
+TEST_F(NonMatching, WhoSharesAnswersThoseThatHaveNotComeYet) {
+  uint64_t mine = static_cast<uint64_t>(rank()) + 5, theirs = 0;
+  const int last = ranks() - 1;
+  ptl_le_t le{};
+  le.start = &mine;
+  le.length = sizeof mine;
+  le.ct_handle = PTL_CT_NONE;
+  le.uid = PTL_UID_ANY;
+  le.options = PTL_LE_OP_GET | PTL_LE_EVENT_COMM_DISABLE | PTL_LE_EVENT_LINK_DISABLE;
+  ptl_handle_le_t handle;
+  ASSERT_EQ(PtlLEAppend(ni, pt, &le, PTL_PRIORITY_LIST, nullptr, &handle), PTL_OK);
+  const ptl_handle_ct_t arrived = counter();
+  ptl_md_t md{};
+  md.start = &theirs;
+  md.length = sizeof theirs;
+  md.options = PTL_MD_EVENT_CT_REPLY;
+  md.eq_handle = PTL_EQ_NONE;
+  md.ct_handle = arrived;
+  ptl_handle_md_t where;
+  ASSERT_EQ(PtlMDBind(ni, &md, &where), PTL_OK);
+  fence();
+  if (rank() != last) {
+    ASSERT_EQ(PtlGet(where, 0, sizeof theirs, process(last), pt, 0, 0, nullptr), PTL_OK);
+    wait(arrived, 1);
+    EXPECT_EQ(theirs, static_cast<uint64_t>(last) + 5);
+  }
+  std::vector<uint64_t> all(static_cast<size_t>(ranks()));
+  EXPECT_EQ(PtlxJobShare("test.late", &mine, sizeof mine, all.data()), PTL_OK);
+  EXPECT_EQ(all[0], 5u);
+  EXPECT_EQ(PtlLEUnlink(handle), PTL_OK);
+  EXPECT_EQ(PtlMDRelease(where), PTL_OK);
+}
+
 struct Physical : Portals {
   Physical() { options = PTL_NI_MATCHING | PTL_NI_PHYSICAL; }
 };
