@@ -11,28 +11,39 @@ constexpr int kFewRanks = 8;  // of a node, each of which asks for the values of
 
 }  // namespace
 
+std::vector<std::byte> Bootstrap::values_of_all(const std::string& key, size_t bytes) {
+  std::vector<std::byte> all;
+  for (int i = 0; i < size(); ++i) {
+    const std::vector<std::byte> value = get(i, key);
+    all.insert(all.end(), value.begin(), value.end());
+    if (value.size() != bytes)
+      throw std::runtime_error("rank " + std::to_string(i) + " shares " + std::to_string(value.size()) + " bytes under '" + key +
+                               "', and rank " + std::to_string(rank()) + " " + std::to_string(bytes) +
+                               "; do all ranks run the same program and library?");
+  }
+  return all;
+}
+
 std::vector<std::byte> Bootstrap::share(const std::string& key, std::span<const std::byte> mine) {
   put(key, mine);
   fence();
-  std::vector<std::byte> all;
-  const bool many = local_size() > kFewRanks, asks = !many || local_rank() == 0;
-  for (int i = 0; asks && i < size(); ++i) {
-    const std::vector<std::byte> value = get(i, key);
-    all.insert(all.end(), value.begin(), value.end());
-    if (value.size() != mine.size())
-      throw std::runtime_error("rank " + std::to_string(i) + " shares " + std::to_string(value.size()) + " bytes under '" + key +
-                               "', and rank " + std::to_string(rank()) + " " + std::to_string(mine.size()) +
-                               "; do all ranks run the same program and library?");
-  }
-  if (!many) return all;
-  // The launcher answers each question by itself: the first rank of a node asks for all values, and the others ask that one for them.
+  if (local_size() <= kFewRanks) return values_of_all(key, mine.size());
+  // The launcher answers each question by itself: the first rank of a node asks for all values, and the others ask that one for them. They
+  // wait for it even if it has failed.
   const std::string of_all = key + ".all";
-  if (asks) put(of_all, all);
+  const int first = local_ranks().front();
+  std::string problem;
+  if (rank() == first) try {
+      put(of_all, values_of_all(key, mine.size()));
+    } catch (const std::exception& error) {
+      problem = error.what();
+    }
   fence(false);
-  if (!asks) all = get(local_ranks().front(), of_all);
+  if (!problem.empty()) throw std::runtime_error(problem);
+  const std::vector<std::byte> all = get(first, of_all);
   if (all.size() != mine.size() * static_cast<size_t>(size()))
-    throw std::runtime_error("rank " + std::to_string(local_ranks().front()) + " tells of " + std::to_string(all.size()) +
-                             " bytes under '" + key + "' in all; do all ranks run the same library?");
+    throw std::runtime_error("rank " + std::to_string(first) + " tells of " + std::to_string(all.size()) + " bytes under '" + key +
+                             "' in all; do all ranks run the same program and library?");
   return all;
 }
 

@@ -99,6 +99,8 @@ class Bootstrap {
   explicit Bootstrap(JobView view) : view_(std::move(view)) {}
 
  private:
+  std::vector<std::byte> values_of_all(const std::string& key, size_t bytes);
+
   JobView view_;
 };
 

@@ -5,6 +5,7 @@
 #include <signal.h>
 #include <unistd.h>
 
+#include <array>
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
@@ -49,6 +50,18 @@ bool share(Bootstrap& job) {
   }
   if (!good) std::cerr << "rank " << job.rank() << " got wrong values of what is shared\n";
   return good;
+}
+
+// The last rank shares two bytes, and the others one: all ranks are told.
+int share_unevenly(Bootstrap& job) {
+  const std::array<std::byte, 2> mine{};
+  try {
+    job.share("uneven", std::span(mine).first(job.rank() + 1 == job.size() ? 2 : 1));
+  } catch (const std::runtime_error& error) {
+    std::cerr << std::string(error.what()) + "\n";
+    return 0;
+  }
+  return 1;
 }
 
 // That, and two collecting fences, after which all ranks know all values.
@@ -214,6 +227,7 @@ int act(Bootstrap& job, int argc, char** argv) {
   if (what == "exchange") return tell(job), exchange(job);
   if (what == "exchange-at-fences") return tell(job), exchange_at_fences(job) ? 0 : 1;
   if (what == "missing") return ask_missing(job);
+  if (what == "share-unevenly") return share_unevenly(job);
   if (what == "processors") {
     std::cout << portunus::place_engine(job.local_rank(), job.local_size(), {}, true).usable << std::endl;
     return 0;

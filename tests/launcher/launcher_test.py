@@ -126,6 +126,13 @@ class Job(LauncherTest):
         self.assertEqual(done.stdout.count("gave no value 'never-put'"), 2)
         self.assertEqual(done.stdout.count('rank 2 does not exist'), 2)
 
+    def test_ranks_that_share_values_of_different_lengths_are_all_told(self):
+        for size in (2, 12):
+            with self.subTest(size=size):
+                done = run('-n', str(size), CLIENT, 'share-unevenly')
+                self.assertEqual((done.returncode, len(done.stderr.splitlines())), (0, size), done.stderr)
+                self.assertIn(f'rank {size - 1} shares 2 bytes', done.stderr)
+
     def test_job_in_a_job_is_served_by_the_inner_launcher(self):
         done = run('-n', '1', PTLRUN, '-n', '2', CLIENT, 'exchange')
         self.assertEqual(done.returncode, 0, done.stderr)
