@@ -119,14 +119,11 @@ void must_fit(const goal::GoalFile& file, const std::string& path, const ptlx_jo
 
 // Collective over the job: false if any rank has found something wrong. Of these the lowest is to say so: *speaker.
 bool all_well(const ptlx_job_t& job, bool well, int& speaker) {
-  const std::string key = "goalrun.well";
-  if (PtlxJobPut(key.c_str(), &well, sizeof well) != PTL_OK || PtlxJobFence() != PTL_OK) std::_Exit(1);
-  for (speaker = 0; speaker < job.size; ++speaker) {
-    bool theirs = false;
-    size_t size = sizeof theirs;
-    if (PtlxJobGet(speaker, key.c_str(), &theirs, &size) != PTL_OK || !theirs) return false;
-  }
-  return true;
+  std::vector<uint8_t> all(static_cast<size_t>(job.size));
+  const uint8_t mine = well ? 1 : 0;
+  if (PtlxJobShare("goalrun.well", &mine, sizeof mine, all.data()) != PTL_OK) std::_Exit(1);
+  speaker = static_cast<int>(std::ranges::find(all, uint8_t{0}) - all.begin());
+  return speaker == job.size;
 }
 
 // Ends the job. What all ranks find wrong, such as an error in the file, is said by one of them.

@@ -195,15 +195,12 @@ std::optional<Said> prepare(int argc, char** argv, const ptlx_job_t& job, Option
 
 // Collective over the job: the lowest rank that has something to say, or none. What all of them find is said once.
 std::optional<int> speaker(const ptlx_job_t& job, bool has) {
-  constexpr const char* kKey = "goaltune.said";
-  if (PtlxJobPut(kKey, &has, sizeof has) != PTL_OK || PtlxJobFence() != PTL_OK)
+  std::vector<uint8_t> all(static_cast<size_t>(job.size));
+  const uint8_t mine = has ? 1 : 0;
+  if (PtlxJobShare("goaltune.said", &mine, sizeof mine, all.data()) != PTL_OK)
     throw Failure("the other ranks do not answer; has one of them ended?");
-  for (int rank = 0; rank < job.size; ++rank) {
-    bool theirs = false;
-    size_t size = sizeof theirs;
-    if (PtlxJobGet(rank, kKey, &theirs, &size) != PTL_OK || theirs) return rank;
-  }
-  return std::nullopt;
+  const auto first = std::ranges::find(all, uint8_t{1});
+  return first == all.end() ? std::nullopt : std::optional(static_cast<int>(first - all.begin()));
 }
 
 // The status of this rank, when one has spoken and before any ends.
