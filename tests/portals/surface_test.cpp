@@ -70,19 +70,23 @@ TEST_F(Surface, TheMapIsWhatWasSet) {
 
 struct NonMatching : Portals {
   NonMatching() { options = PTL_NI_NO_MATCHING | PTL_NI_LOGICAL; }
+  ptl_handle_le_t list_entry(void* start, size_t length, unsigned le_options, ptl_handle_ct_t ct = PTL_CT_NONE) {
+    ptl_le_t le{};
+    le.start = start;
+    le.length = length;
+    le.ct_handle = ct;
+    le.uid = PTL_UID_ANY;
+    le.options = le_options | PTL_LE_EVENT_COMM_DISABLE | PTL_LE_EVENT_LINK_DISABLE;
+    ptl_handle_le_t handle;
+    EXPECT_EQ(PtlLEAppend(ni, pt, &le, PTL_PRIORITY_LIST, nullptr, &handle), PTL_OK);
+    return handle;
+  }
 };
 
 TEST_F(NonMatching, TheFirstListEntryTakesEveryPut) {
   uint64_t memory[2] = {};
   const ptl_handle_ct_t arrived = counter();
-  ptl_le_t le{};
-  le.start = memory;
-  le.length = sizeof memory;
-  le.ct_handle = arrived;
-  le.uid = PTL_UID_ANY;
-  le.options = PTL_LE_OP_PUT | PTL_LE_EVENT_COMM_DISABLE | PTL_LE_EVENT_CT_COMM | PTL_LE_EVENT_LINK_DISABLE;
-  ptl_handle_le_t handle;
-  ASSERT_EQ(PtlLEAppend(ni, pt, &le, PTL_PRIORITY_LIST, nullptr, &handle), PTL_OK);
+  const ptl_handle_le_t handle = list_entry(memory, sizeof memory, PTL_LE_OP_PUT | PTL_LE_EVENT_CT_COMM, arrived);
   const ptl_handle_md_t md = descriptor(0, PTL_CT_NONE);
   fence();
   const uint64_t value = static_cast<uint64_t>(rank()) + 100;
@@ -111,26 +115,12 @@ TEST_F(Portals, WhatRanksShareComesInTheirOrder) {
 TEST_F(NonMatching, WhoSharesAnswersThoseThatHaveNotComeYet) {
   uint64_t mine = static_cast<uint64_t>(rank()) + 5, theirs = 0;
   const int last = ranks() - 1;
-  ptl_le_t le{};
-  le.start = &mine;
-  le.length = sizeof mine;
-  le.ct_handle = PTL_CT_NONE;
-  le.uid = PTL_UID_ANY;
-  le.options = PTL_LE_OP_GET | PTL_LE_EVENT_COMM_DISABLE | PTL_LE_EVENT_LINK_DISABLE;
-  ptl_handle_le_t handle;
-  ASSERT_EQ(PtlLEAppend(ni, pt, &le, PTL_PRIORITY_LIST, nullptr, &handle), PTL_OK);
+  const ptl_handle_le_t handle = list_entry(&mine, sizeof mine, PTL_LE_OP_GET);
   const ptl_handle_ct_t arrived = counter();
-  ptl_md_t md{};
-  md.start = &theirs;
-  md.length = sizeof theirs;
-  md.options = PTL_MD_EVENT_CT_REPLY;
-  md.eq_handle = PTL_EQ_NONE;
-  md.ct_handle = arrived;
-  ptl_handle_md_t where;
-  ASSERT_EQ(PtlMDBind(ni, &md, &where), PTL_OK);
+  const ptl_handle_md_t md = descriptor(PTL_MD_EVENT_CT_REPLY, arrived);
   fence();
   if (rank() != last) {
-    ASSERT_EQ(PtlGet(where, 0, sizeof theirs, process(last), pt, 0, 0, nullptr), PTL_OK);
+    ASSERT_EQ(PtlGet(md, reinterpret_cast<ptl_size_t>(&theirs), sizeof theirs, process(last), pt, 0, 0, nullptr), PTL_OK);
     wait(arrived, 1);
     EXPECT_EQ(theirs, static_cast<uint64_t>(last) + 5);
   }
@@ -138,7 +128,6 @@ TEST_F(NonMatching, WhoSharesAnswersThoseThatHaveNotComeYet) {
   EXPECT_EQ(PtlxJobShare("test.late", &mine, sizeof mine, all.data()), PTL_OK);
   EXPECT_EQ(all[0], 5u);
   EXPECT_EQ(PtlLEUnlink(handle), PTL_OK);
-  EXPECT_EQ(PtlMDRelease(where), PTL_OK);
 }
 
 struct Physical : Portals {
