@@ -19,8 +19,8 @@ int Arena::take(size_t bytes, uint64_t tag, size_t first_bytes) {
     // With acquire, for the zeroes of those who had them.
     if (!table_->taken.compare_exchange_weak(taken, taken | mine, std::memory_order_acquire, std::memory_order_relaxed)) continue;
     const int place = static_cast<int>(first) + 1;
-    const bool is_there = (table_->reserved.load(std::memory_order_relaxed) & mine) == mine;
-    if (first_bytes < bytes ? !is_there && !reserve_(at(place), first_bytes) : !complete(place, bytes)) {
+    const bool is_there = first_bytes == bytes ? complete(place, bytes) : is_reserved(mine) || reserve_(at(place), first_bytes);
+    if (!is_there) {
       table_->taken.fetch_and(~mine, std::memory_order_release);
       return kNone;
     }
@@ -32,7 +32,7 @@ int Arena::take(size_t bytes, uint64_t tag, size_t first_bytes) {
 
 bool Arena::complete(int place, size_t bytes) {
   const uint64_t mine = run(units(bytes)) << (place - 1);
-  if ((table_->reserved.load(std::memory_order_relaxed) & mine) == mine) return true;
+  if (is_reserved(mine)) return true;
   if (!reserve_(at(place), units(bytes) * unit_)) return false;
   table_->reserved.fetch_or(mine, std::memory_order_relaxed);
   return true;

@@ -67,6 +67,7 @@ class Arena {
 
   [[nodiscard]] Group& group(int place) const { return table_->groups[static_cast<size_t>(place - 1)]; }
   [[nodiscard]] size_t units(size_t bytes) const { return (bytes + unit_ - 1) / unit_; }
+  [[nodiscard]] bool is_reserved(uint64_t units) const { return (table_->reserved.load(std::memory_order_relaxed) & units) == units; }
   static uint64_t run(size_t units) { return units < kUnits ? (uint64_t{1} << units) - 1 : ~uint64_t{0}; }
 
   size_t unit_;
