@@ -6,7 +6,7 @@
 //   the same beside programs that compute    kStepsBeforeYield steps      kLongYields    the same
 //   the engine thread, attended, with news   -                            -              kFirstTick .. kLongestTick
 //   the same without                         -                            -              kFirstTick .. kLongestCalmTick
-//   the same while a call is under way   -                            -              kFirstTick .. kLongestHeldTick
+//   the same while a call is under way       -                            -              kFirstTick .. kLongestHeldTick
 //   the engine thread, alone                 kIdleSteps steps             -              kFirstTick << 1 .. kLooksAlone, then until woken
 //   who sleeps beside a network              -                            -              kHeartbeat .. kLongestHeartbeat; without a
 //                                                                                        descriptor kPollNap .. kLongestPollNap
@@ -88,7 +88,7 @@ class TickPolicy {
     tick_ns_ = std::min(2 * nap, longest);
     return nap;
   }
-  // One is inside a call, and looks when it leaves: a rank that maps hundreds of others takes seconds among them.
+  // An application thread is inside a call, and looks when it leaves: beside hundreds of ranks that map each other it takes seconds.
   int64_t held_ns() {
     looks_alone_ = 0;
     const int64_t nap = tick_ns_;
